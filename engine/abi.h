@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The module boundary: what a run-time backend module (grainless-cuda.so) exports and the engine calls.
+// One C symbol, plain data, no exceptions, no allocation handed across.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "plan.h"
+
+namespace grainless {
+
+inline constexpr uint32_t kAbiVersion = 1;
+inline constexpr char kAbiSymbol[] = "grainless_backend_v1";
+
+struct AbiMessage {
+  char text[512];  // one sentence, zero-terminated; empty on success
+};
+
+struct AbiDevice {
+  char name[128];
+  int32_t usable;
+  char reason[256];  // why not usable; empty otherwise
+  int32_t major, minor, multiprocessors;
+  uint64_t total_memory, free_memory;  // bytes
+};
+
+// One tile: pixels of Plan::format. `in` holds every pixel that `out` depends on: it is `out` grown by
+// Plan::halo and clipped to the image. A side of `in` that is not the image's border is a halo.
+struct AbiTile {
+  int32_t image_width, image_height;
+  Rect in, out;
+  const void* source;  // at in.x, in.y
+  int64_t source_row_bytes;
+  void* target;        // at out.x, out.y; never overlaps source
+  int64_t target_row_bytes;
+};
+
+struct AbiCallbacks {
+  void* user;
+  int32_t (*cancelled)(void* user);               // polled at least every 50 ms
+  void (*progress)(void* user, double fraction);  // of this tile
+};
+
+struct AbiTiming {
+  double upload, kernels, download;  // seconds, measured on the device
+  uint64_t peak_memory;              // bytes of device memory held
+};
+
+struct AbiSession;  // one opened device
+
+// Functions return ErrorCode as a number and fill message when it is not 0.
+struct AbiBackend {
+  uint32_t abi_version;  // == kAbiVersion
+  uint32_t struct_size;  // sizeof(AbiBackend): entries may be appended
+  uint32_t plan_size;    // sizeof(Plan)
+  uint32_t concurrency;  // run() calls at once on one session that overlap transfers and kernels
+
+  // Writes up to capacity devices, usable or refused with a reason, and how many there are.
+  int32_t (*devices)(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage* message);
+  // memory_limit in bytes; 0: all that is free, less a reserve.
+  int32_t (*open)(uint32_t device, uint64_t memory_limit, AbiSession** out, AbiMessage* message);
+  // Device bytes that one run() of a tile whose `in` is width x height needs, and the bytes that the
+  // session may use now.
+  uint64_t (*tile_bytes)(const Plan* plan, int32_t width, int32_t height);
+  uint64_t (*budget)(AbiSession* session);
+  int32_t (*run)(AbiSession* session, const Plan* plan, const AbiTile* tile,
+                 const AbiCallbacks* callbacks, AbiTiming* timing, AbiMessage* message);
+  void (*close)(AbiSession* session);
+};
+static_assert(std::is_standard_layout_v<AbiBackend> && std::is_standard_layout_v<AbiTile>);
+
+using AbiEntry = const AbiBackend* (*)();
+
+}  // namespace grainless

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// The engine's front door: noise estimate and denoising of an image held in memory, on whatever
+// device there is. Knows no host: pixels in, pixels out, progress and cancel by callback.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "noise_model.h"
+#include "params.h"
+#include "pixels.h"
+#include "progress.h"
+#include "status.h"
+
+namespace grainless {
+
+struct EngineOptions {
+  std::string module_dir;  // where grainless-cuda.so lies; empty: the CPU only
+  int32_t threads = 0;     // of the CPU backend; 0: one a core
+};
+
+struct DeviceInfo {
+  std::string name;         // "cpu", "cuda:0"
+  std::string description;  // the processor's or card's name
+  bool usable = false;
+  std::string reason;  // why not usable
+  uint64_t total_memory = 0, free_memory = 0;  // bytes, 0 for the CPU
+};
+
+// What happened, for the dialog, the log and --json. Seconds are wall time of the stage.
+struct Report {
+  std::string device;                 // that made the result
+  std::string device_description;
+  std::vector<std::string> fallbacks;  // one sentence each, in order
+  std::string note;       // why the picture stays as it is, when changed is false
+  bool changed = false;
+  NoiseModel noise;       // used, before strength
+  double estimate = 0, upload = 0, kernels = 0, download = 0, total = 0;
+  int32_t tiles = 0;
+  uint64_t peak_memory = 0;      // bytes of working memory on the device that computed
+  int64_t replaced_pixels = 0;   // not finite: left as they were
+};
+
+class Engine {
+ public:
+  explicit Engine(EngineOptions options);
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  // All devices, the refused ones with their reason; the CPU last.
+  std::vector<DeviceInfo> devices();
+
+  // The noise of a whole image. Always ask with the whole image, never with a crop, or preview and
+  // result differ.
+  Status estimate(const ConstImage& image, const Callbacks& callbacks, NoiseModel& noise);
+
+  // The noise that denoise() should be given: measured on the image when params.auto_sigma is set,
+  // white noise of params.sigma otherwise. seconds, when not null, gets the time it took.
+  Status noise_for(const Params& params, const ConstImage& whole, const Callbacks& callbacks,
+                   NoiseModel& noise, double* seconds);
+
+  // How far round `rect` the source must reach for denoise() to give rect's pixels.
+  Status source_rect(const Params& params, PixelFormat format, const NoiseModel& noise,
+                     const Rect& rect, int32_t width, int32_t height, Rect& source);
+
+  // Fills target (any rectangle of the image) from source, which must hold at least
+  // source_rect(target.rect). The pixels don't depend on which rectangle was asked for. On anything
+  // but kOk target's contents are undefined. May be called from several threads.
+  Status denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
+                 const MutableImage& target, const Callbacks& callbacks, Report& report);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace grainless

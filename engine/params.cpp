@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+#include "params.h"
+
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <sstream>
+
+#define N_(text) text
+
+namespace grainless {
+namespace {
+
+constexpr Choice kMethods[] = {{"bm3d", N_("BM3D (best quality)")}, {"nlm", N_("Non-Local Means")}};
+constexpr Choice kQualities[] = {
+    {"fast", N_("Fast")}, {"normal", N_("Normal")}, {"high", N_("High")}};
+constexpr Choice kTransforms[] = {
+    {"bior1.5", N_("Biorthogonal wavelet 1.5")}, {"dct", N_("Cosine")}, {"haar", N_("Haar wavelet")}};
+constexpr Choice kCentres[] = {{"max", N_("Largest other weight")},
+                               {"one", N_("One")},
+                               {"zero", N_("Zero")}};
+
+const ParamSpec kSpecs[] = {
+    {"method", ParamType::kChoice, &Params::method, 0, 0, 0, 0, kMethods, ParamGroup::kMain,
+     N_("_Method"),
+     N_("How noise is told from detail. BM3D filters groups of similar patches together and keeps "
+        "most detail; Non-Local Means averages similar pixels and looks softer.")},
+    {"quality", ParamType::kChoice, &Params::quality, 0, 0, 0, 0, kQualities, ParamGroup::kMain,
+     N_("_Quality"),
+     N_("Fast looks at fewer patches; High looks at more and takes several times longer.")},
+    {"auto-sigma", ParamType::kBool, &Params::auto_sigma, 0, 1, 1, 0, {}, ParamGroup::kMain,
+     N_("Measure the noise _automatically"),
+     N_("Measure how strong the noise is on the whole layer (noise standard deviation, sigma).")},
+    {"sigma", ParamType::kDouble, &Params::sigma, 0, 100, 0.5, 1, {}, ParamGroup::kMain,
+     N_("_Noise level"),
+     N_("How strong the noise is, when it is not measured automatically: its standard deviation "
+        "(sigma) in 8-bit steps, 0 to 255, whatever the image's precision.")},
+    {"strength", ParamType::kDouble, &Params::strength, 0, 200, 5, 0, {}, ParamGroup::kMain,
+     N_("S_trength"),
+     N_("100 % removes the noise that was measured; less keeps some grain, more removes more "
+        "(multiplies sigma).")},
+    {"luma", ParamType::kDouble, &Params::luma, 0, 200, 5, 0, {}, ParamGroup::kMain,
+     N_("L_ightness noise"),
+     N_("How strongly noise in lightness (luma) is removed. 0 % leaves lightness alone.")},
+    {"chroma", ParamType::kDouble, &Params::chroma, 0, 200, 5, 0, {}, ParamGroup::kMain,
+     N_("Colo_ur noise"),
+     N_("How strongly noise in colour (chroma) is removed. 0 % leaves colour alone.")},
+    {"detail", ParamType::kDouble, &Params::detail, 0, 100, 5, 0, {}, ParamGroup::kMain,
+     N_("_Detail given back"),
+     N_("How much of what was removed from lightness comes back: some grain looks more natural "
+        "than none.")},
+    {"search", ParamType::kInt, &Params::search, 0, 63, 2, 0, {}, ParamGroup::kAdvanced,
+     N_("Search _window"),
+     N_("Side of the square in which similar patches are looked for, in pixels (odd, 3 to 63). "
+        "0: by method and quality.")},
+    {"patch", ParamType::kInt, &Params::patch, 0, 16, 1, 0, {}, ParamGroup::kAdvanced,
+     N_("_Patch size"),
+     N_("Side of the patches that are compared, in pixels (2 to 16). 0: by method and noise.")},
+    {"step", ParamType::kInt, &Params::step, 0, 16, 1, 0, {}, ParamGroup::kAdvanced,
+     N_("R_eference step"),
+     N_("Distance between the reference patches of BM3D, in pixels (1 to the patch size). Smaller "
+        "is better and slower. 0: by quality.")},
+    {"group", ParamType::kInt, &Params::group, 0, 32, 1, 0, {}, ParamGroup::kAdvanced,
+     N_("_Group size"),
+     N_("Most patches that BM3D filters together (a power of two, 1 to 32). 0: by quality and "
+        "noise.")},
+    {"transform", ParamType::kChoice, &Params::transform, 0, 0, 0, 0, kTransforms,
+     ParamGroup::kAdvanced, N_("Trans_form"),
+     N_("Patch transform of the first stage of BM3D; the cosine transform keeps fine textures, the "
+        "wavelets keep edges.")},
+    {"centre", ParamType::kChoice, &Params::centre, 0, 0, 0, 0, kCentres, ParamGroup::kAdvanced,
+     N_("Weight of the centre pi_xel"),
+     N_("What the pixel itself counts for in Non-Local Means, beside its look-alikes.")},
+    {"device", ParamType::kString, &Params::device, 0, 0, 0, 0, {}, ParamGroup::kAdvanced,
+     N_("De_vice"),
+     N_("Where to compute: auto, cpu, cuda, or some of several graphics cards as in cuda:0,1.")},
+    {"memory", ParamType::kInt, &Params::memory, 0, 1048576, 256, 0, {}, ParamGroup::kAdvanced,
+     N_("GPU memor_y limit (MiB)"),
+     N_("Most graphics memory to use, in MiB. 0: all that is free, less a reserve. The result is "
+        "the same.")},
+};
+
+std::string allowed(const ParamSpec& spec) {
+  std::ostringstream text;
+  switch (spec.type) {
+    case ParamType::kChoice:
+      text << "one of";
+      for (const Choice& choice : spec.choices) text << ' ' << choice.id;
+      break;
+    case ParamType::kBool:
+      text << "yes or no";
+      break;
+    case ParamType::kInt:
+    case ParamType::kDouble:
+      text << (spec.type == ParamType::kInt ? "a whole number from " : "a number from ")
+           << spec.minimum << " to " << spec.maximum;
+      break;
+    case ParamType::kString:
+      text << "a text";
+      break;
+  }
+  return text.str();
+}
+
+Status refuse(const ParamSpec& spec, std::string_view value) {
+  return {ErrorCode::kBadParameter, "'" + std::string(value) + "' is not a value of " + spec.key +
+                                        ": it takes " + allowed(spec)};
+}
+
+template <typename Number>
+bool parse_number(std::string_view text, Number& value) {
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  return result.ec == std::errc() && result.ptr == text.data() + text.size();
+}
+
+bool in_range(const ParamSpec& spec, double value) {
+  return std::isfinite(value) && value >= spec.minimum && value <= spec.maximum;
+}
+
+Status set_choice(Params& params, const ParamSpec& spec, std::string_view value) {
+  for (size_t i = 0; i < spec.choices.size(); ++i) {
+    if (value == spec.choices[i].id) {
+      params.*std::get<int32_t Params::*>(spec.member) = static_cast<int32_t>(i);
+      return {};
+    }
+  }
+  return refuse(spec, value);
+}
+
+bool valid_device(std::string_view device) {
+  if (device == "auto" || device == "cpu" || device == "cuda") return true;
+  if (!device.starts_with("cuda:") || device.size() == 5) return false;
+  bool digit_expected = true;
+  for (char c : device.substr(5)) {
+    if (c == ',' && digit_expected) return false;
+    if (c != ',' && (c < '0' || c > '9')) return false;
+    digit_expected = c == ',';
+  }
+  return !digit_expected;
+}
+
+Status check_relations(const Params& params) {
+  const auto bad = [](const char* text) { return Status(ErrorCode::kBadParameter, text); };
+  if (params.search != 0 && (params.search < 3 || params.search % 2 == 0)) {
+    return bad("search takes an odd number from 3 to 63, or 0 for automatic");
+  }
+  if (params.patch == 1) return bad("patch takes a number from 2 to 16, or 0 for automatic");
+  if ((params.group & (params.group - 1)) != 0) {
+    return bad("group takes a power of two from 1 to 32, or 0 for automatic");
+  }
+  if (params.patch != 0 && params.step > params.patch) {
+    return bad("step can't be larger than patch: pixels between the patches would be left out");
+  }
+  if (!valid_device(params.device)) {
+    return bad("device takes auto, cpu, cuda, or numbers of graphics cards as in cuda:0,1");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const ParamSpec> param_specs() { return kSpecs; }
+
+const ParamSpec* find_param(std::string_view key) {
+  for (const ParamSpec& spec : kSpecs) {
+    if (key == spec.key) return &spec;
+  }
+  return nullptr;
+}
+
+Status set_param(Params& params, std::string_view key, std::string_view value) {
+  const ParamSpec* spec = find_param(key);
+  if (spec == nullptr) {
+    return {ErrorCode::kBadParameter, "there is no parameter '" + std::string(key) + "'"};
+  }
+  switch (spec->type) {
+    case ParamType::kChoice:
+      return set_choice(params, *spec, value);
+    case ParamType::kBool:
+      if (value != "yes" && value != "no") return refuse(*spec, value);
+      params.*std::get<bool Params::*>(spec->member) = value == "yes";
+      return {};
+    case ParamType::kInt: {
+      int32_t number = 0;
+      if (!parse_number(value, number) || !in_range(*spec, number)) return refuse(*spec, value);
+      params.*std::get<int32_t Params::*>(spec->member) = number;
+      return {};
+    }
+    case ParamType::kDouble: {
+      double number = 0;
+      if (!parse_number(value, number) || !in_range(*spec, number)) return refuse(*spec, value);
+      params.*std::get<double Params::*>(spec->member) = number;
+      return {};
+    }
+    case ParamType::kString:
+      params.*std::get<std::string Params::*>(spec->member) = std::string(value);
+      return {};
+  }
+  return {ErrorCode::kInternal, "unknown parameter type"};
+}
+
+std::string param_text(const Params& params, const ParamSpec& spec) {
+  switch (spec.type) {
+    case ParamType::kChoice:
+      return spec.choices[params.*std::get<int32_t Params::*>(spec.member)].id;
+    case ParamType::kBool:
+      return params.*std::get<bool Params::*>(spec.member) ? "yes" : "no";
+    case ParamType::kInt:
+      return std::to_string(params.*std::get<int32_t Params::*>(spec.member));
+    case ParamType::kDouble: {
+      char text[32];
+      const auto end = std::to_chars(std::begin(text), std::end(text),
+                                     params.*std::get<double Params::*>(spec.member));
+      return {text, end.ptr};
+    }
+    case ParamType::kString:
+      return params.*std::get<std::string Params::*>(spec.member);
+  }
+  return {};
+}
+
+Status validate(const Params& params) {
+  for (const ParamSpec& spec : kSpecs) {
+    double value = 0;
+    if (spec.type == ParamType::kInt) value = params.*std::get<int32_t Params::*>(spec.member);
+    if (spec.type == ParamType::kDouble) value = params.*std::get<double Params::*>(spec.member);
+    if ((spec.type == ParamType::kInt || spec.type == ParamType::kDouble) &&
+        !in_range(spec, value)) {
+      return refuse(spec, param_text(params, spec));
+    }
+    if (spec.type == ParamType::kChoice) {
+      const int32_t index = params.*std::get<int32_t Params::*>(spec.member);
+      if (index < 0 || index >= static_cast<int32_t>(spec.choices.size())) {
+        return refuse(spec, std::to_string(index));
+      }
+    }
+  }
+  return check_relations(params);
+}
+
+bool param_applies(const Params& params, std::string_view key) {
+  const bool bm3d = params.method == static_cast<int32_t>(Method::kBm3d);
+  if (key == "step" || key == "group" || key == "transform") return bm3d;
+  if (key == "centre") return !bm3d;
+  if (key == "sigma") return !params.auto_sigma;
+  return true;
+}
+
+}  // namespace grainless

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The one declaration of every user parameter: GIMP's procedure arguments, the dialog, the command
+// line, presets and validation all loop over kParamSpecs. Keys and choice ids are a file format.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "status.h"
+
+namespace grainless {
+
+enum class Method : int32_t { kBm3d = 0, kNlm = 1 };
+enum class Quality : int32_t { kFast = 0, kNormal = 1, kHigh = 2 };
+enum class Transform : int32_t { kBior15 = 0, kDct = 1, kHaar = 2 };
+enum class Centre : int32_t { kMax = 0, kOne = 1, kZero = 2 };
+
+struct Params {
+  int32_t method = 0;      // Method
+  int32_t quality = 1;     // Quality
+  bool auto_sigma = true;  // estimate sigma from the image
+  double sigma = 10.0;     // noise standard deviation, 8-bit steps of the perceptual encoding
+  double strength = 100.0;
+  double luma = 100.0;
+  double chroma = 100.0;
+  double detail = 0.0;
+  int32_t search = 0;  // 0: by method and quality
+  int32_t patch = 0;
+  int32_t step = 0;
+  int32_t group = 0;
+  int32_t transform = 0;  // Transform
+  int32_t centre = 0;     // Centre
+  std::string device = "auto";
+  int32_t memory = 0;
+
+  bool operator==(const Params&) const = default;
+};
+
+struct Choice {
+  const char* id;
+  const char* label;
+};
+
+enum class ParamType { kChoice, kBool, kInt, kDouble, kString };
+enum class ParamGroup { kMain, kAdvanced };
+
+using ParamMember = std::variant<int32_t Params::*, bool Params::*, double Params::*,
+                                 std::string Params::*>;
+
+struct ParamSpec {
+  const char* key;
+  ParamType type;
+  ParamMember member;
+  double minimum, maximum, step;  // kInt, kDouble
+  int32_t digits;                 // decimals shown, kDouble
+  std::span<const Choice> choices;
+  ParamGroup group;
+  const char* label;    // marked for translation, with its mnemonic
+  const char* tooltip;  // plain words first, the field's term after
+};
+
+std::span<const ParamSpec> param_specs();
+const ParamSpec* find_param(std::string_view key);
+
+// Sets one parameter from text ("nlm", "yes", "12.5"); kBadParameter names key, value and what is
+// allowed.
+Status set_param(Params& params, std::string_view key, std::string_view value);
+
+// The value as set_param takes it.
+std::string param_text(const Params& params, const ParamSpec& spec);
+
+// kBadParameter when any value is out of its range or not a number.
+Status validate(const Params& params);
+
+// Whether the parameter has any effect with these settings (the dialog greys out the others).
+bool param_applies(const Params& params, std::string_view key);
+
+}  // namespace grainless

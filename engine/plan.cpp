@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pixel_math.h"
+#include "transforms.h"
+
+namespace grainless {
+namespace {
+
+// What a quality stands for in BM3D (Dabov 2007 and the reference implementation's lc, np and high
+// profiles; facts/quality.md 3.1), a stage a row: {step, search side, group, lambda or mu^2, beta}.
+struct Bm3dProfile {
+  int32_t step, search, group;
+  double shrink, beta;
+};
+constexpr Bm3dProfile kBm3dProfiles[3][2] = {
+    {{4, 33, 16, 2.7, 2.0}, {4, 33, 16, 1.0, 2.0}},
+    {{3, 39, 16, 2.7, 2.0}, {3, 39, 32, 1.0, 2.0}},
+    {{2, 39, 16, 2.7, 2.0}, {2, 39, 32, 1.0, 2.0}},
+};
+
+// Search window sides of NLM by quality.
+constexpr int32_t kNlmSearch[3] = {15, 21, 35};
+
+constexpr double kWhite = 255.0;
+const double kColourScale = std::sqrt(3.0);  // luma of a grey colour pixel / its grey value
+
+// Largest mean squared difference a pixel of a group's patches from its reference, in steps^2 of a
+// grey plane. At low noise it bounds the signal's own difference, at high noise it follows the
+// 2 sigma^2 of two noisy copies; smooth in sigma, unlike the published profiles' switch at 40, whose
+// ends it meets (3000 and 25000; 400 and 3500).
+double match_threshold(int32_t stage, double sigma) {
+  return stage == 0 ? 3000.0 * std::max(1.0, std::pow(sigma / 25.0, 3.0))
+                    : 400.0 * std::max(1.0, std::pow(sigma / 25.0, 3.0));
+}
+
+// Scale of a match plane whose patch sums stay under 2^30 (kMatchSpan^2 * scale^2 * patch^2).
+double largest_match_scale(int32_t patch, int32_t planes) {
+  return std::sqrt(std::ldexp(1.0, 30) / (1.0 * patch * patch * planes)) / kMatchSpan;
+}
+
+void set_basis(Bm3dStage& stage, Transform transform, double beta) {
+  const PatchBasis basis = patch_basis(transform, stage.patch);
+  const std::vector<double> window = kaiser_window(stage.patch, beta);
+  for (int32_t i = 0; i < stage.patch * stage.patch; ++i) {
+    stage.forward[i] = static_cast<float>(basis.forward[i]);
+    stage.inverse[i] = static_cast<float>(basis.inverse[i]);
+  }
+  for (int32_t i = 0; i < stage.patch; ++i) stage.kaiser[i] = static_cast<float>(window[i]);
+  stage.transform = static_cast<int32_t>(basis.transform);
+}
+
+void set_matching(Bm3dStage& stage, double tau, bool colour) {
+  const double limit = tau * stage.patch * stage.patch * (colour ? 3.0 : 1.0);
+  // 2^24: sums up to the threshold are exact in float, too.
+  const double scale =
+      std::min(largest_match_scale(stage.patch, 1), std::sqrt(std::ldexp(1.0, 24) / limit));
+  stage.match_scale = static_cast<float>(scale);
+  stage.match_centre = static_cast<float>(kWhite / 2 * (colour ? kColourScale : 1.0));
+  stage.distance_shift = 4;
+  const double key = limit * scale * scale / 16.0;
+  stage.max_distance = static_cast<uint32_t>(std::min(key, kMaxKeyDistance - 1.0));
+}
+
+Bm3dStage make_stage(int32_t index, const Params& params, const double* sigma, int32_t channels) {
+  const Bm3dProfile& profile = kBm3dProfiles[params.quality][index];
+  Bm3dStage stage{};
+  stage.patch = params.patch != 0 ? params.patch : 8;
+  stage.step = std::min(params.step != 0 ? params.step : profile.step, stage.patch);
+  stage.radius = (params.search != 0 ? params.search : profile.search) / 2;
+  stage.group = params.group != 0 ? params.group : profile.group;
+  set_basis(stage, index == 0 ? static_cast<Transform>(params.transform) : Transform::kDct,
+            profile.beta);
+  set_matching(stage, match_threshold(index, sigma[0]), channels == 3);
+  for (int32_t c = 0; c < channels; ++c) {
+    stage.shrink[c] = static_cast<float>(index == 0 ? profile.shrink * sigma[c]
+                                                    : profile.shrink * sigma[c] * sigma[c]);
+  }
+  return stage;
+}
+
+// Patch side and h / sigma by noise: IPOL 2011 (Buades, Coll, Morel), between its table's rows.
+struct NlmChoice {
+  int32_t patch;
+  double h;
+};
+NlmChoice nlm_choice(double sigma, bool colour) {
+  if (colour) return sigma <= 25 ? NlmChoice{3, 0.55} : sigma <= 55 ? NlmChoice{5, 0.5} : NlmChoice{7, 0.45};
+  return sigma <= 12 ? NlmChoice{3, 0.6} : sigma <= 30 ? NlmChoice{5, 0.6} : NlmChoice{7, 0.5};
+}
+
+NlmWeight make_weight(double strength, double norm, double h) {
+  NlmWeight weight{};
+  if (strength <= 0) return weight;
+  weight.enabled = 1;
+  weight.gain = static_cast<float>(norm / (strength * strength));
+  weight.decay = static_cast<float>(1.0 / (h * h));
+  return weight;
+}
+
+// `noise` a channel is what distances are measured in; strength * luma and strength * chroma scale
+// the sigma that the weights expect.
+NlmPlan make_nlm(const Params& params, const double* noise, int32_t channels) {
+  const bool colour = channels == 3;
+  const NlmChoice choice = nlm_choice(noise[0] * params.strength / 100, colour);
+  NlmPlan nlm{};
+  nlm.patch = params.patch != 0 ? params.patch : choice.patch;
+  nlm.radius = (params.search != 0 ? params.search : kNlmSearch[params.quality]) / 2;
+  nlm.centre = params.centre;
+  // All channels get the same quantum a sigma, so that the joint distance is in units of noise. A
+  // channel said to be nearly free of noise still may not outweigh the others beyond measure.
+  double largest = 0, unit = 32.0, sigma[kMaxChannels] = {};
+  for (int32_t c = 0; c < channels; ++c) largest = std::max(largest, noise[c]);
+  const double bound = largest_match_scale(nlm.patch, channels);
+  for (int32_t c = 0; c < channels; ++c) {
+    sigma[c] = std::max(noise[c], largest / 4);
+    unit = std::min(unit, bound * sigma[c]);
+  }
+  for (int32_t c = 0; c < channels; ++c) {
+    nlm.match_scale[c] = static_cast<float>(unit / sigma[c]);
+    nlm.match_centre[c] =
+        static_cast<float>(c > 0 ? 0.0 : kWhite / 2 * (colour ? kColourScale : 1.0));
+  }
+  const double norm = 1.0 / (1.0 * nlm.patch * nlm.patch * channels * unit * unit);
+  nlm.luma = make_weight(params.strength * params.luma / 1e4, norm, choice.h);
+  nlm.chroma = colour ? make_weight(params.strength * params.chroma / 1e4, norm, choice.h) : nlm.luma;
+  nlm.joint = !colour || params.luma == params.chroma ? 1 : 0;
+  return nlm;
+}
+
+}  // namespace
+
+bool changes_nothing(const Params& params, const NoiseModel& noise) {
+  bool luma = false, chroma = false;
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    bool& changed = c == 0 ? luma : chroma;
+    changed = changed || noise.sigma[0][c] > 0;
+  }
+  luma = luma && params.luma > 0 && params.detail < 100;
+  chroma = chroma && params.chroma > 0;
+  return params.strength <= 0 || !(luma || chroma);
+}
+
+Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise) {
+  Plan plan{};
+  plan.method = params.method;
+  plan.format = format;
+  plan.channels = format.colours();
+  plan.detail = static_cast<float>(params.detail / 100);
+  plan.level_count = 1;
+  double measured[kMaxChannels] = {}, sigma[kMaxChannels] = {};
+  for (int32_t c = 0; c < plan.channels; ++c) {
+    measured[c] = noise.sigma[0][std::min(c, noise.channels - 1)];
+    sigma[c] = measured[c] * params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;
+  }
+  LevelPlan& level = plan.level[0];
+  if (params.method == static_cast<int32_t>(Method::kBm3d)) {
+    plan.halo = kFillRadius;
+    for (int32_t s = 0; s < 2; ++s) {
+      level.bm3d[s] = make_stage(s, params, sigma, plan.channels);
+      plan.halo += 2 * level.bm3d[s].radius + level.bm3d[s].patch - 1;
+    }
+    plan.smallest = level.bm3d[0].patch;
+  } else {
+    level.nlm = make_nlm(params, measured, plan.channels);
+    plan.halo = kFillRadius + level.nlm.radius + level.nlm.patch / 2;
+    plan.smallest = 1;
+  }
+  return plan;
+}
+
+}  // namespace grainless

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// The one place where user units become kernel units. A Plan is plain data: it crosses the module
+// boundary (abi.h) and its parts are passed by value into CPU loops and CUDA kernels alike.
+//
+// Exact matching. Patches are compared on integers: a match plane holds round(compress(v) * scale)
+// (pixel_math.h: match_value), so that a sum of squared differences is exact in any order, on any
+// backend, in integer or (below 2^24) float arithmetic. That is what makes running sums compatible
+// with "place does not matter", and BM3D's groups the same on the CPU and on a GPU.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "noise_model.h"
+#include "params.h"
+#include "pixels.h"
+#include "status.h"
+
+namespace grainless {
+
+inline constexpr int32_t kMaxPatch = 16;
+inline constexpr int32_t kMaxGroup = 32;
+inline constexpr int32_t kFillRadius = 8;  // pixels round an invalid one whose mean replaces it
+
+// A BM3D candidate is one 32-bit key: bits 31..12 distance (sum of squared differences of match
+// values, shifted right by distance_shift, capped at kMaxKeyDistance), bits 11..0 its index in the
+// search window, 1 + (dy + radius) * (2 * radius + 1) + (dx + radius), which needs radius <= 31.
+// The reference itself has key 0. The group is the `group` smallest keys whose distance is at most
+// max_distance, cut to a power of two: a total order, the same on every backend.
+inline constexpr int32_t kKeyIndexBits = 12;
+inline constexpr uint32_t kMaxKeyDistance = (1u << 20) - 1;
+
+// One stage of BM3D on one level. Reference patches stand at absolute multiples of step from (0,0),
+// plus the last row and column of positions; candidates lie inside the image.
+struct Bm3dStage {
+  int32_t patch;   // pixels a side, 2..kMaxPatch
+  int32_t step;    // 1..patch
+  int32_t radius;  // search window = 2 * radius + 1
+  int32_t group;   // power of two, 1..kMaxGroup
+  uint32_t max_distance;   // largest key distance in a group (threshold tau)
+  int32_t distance_shift;
+  float match_centre, match_scale;  // of the luma plane, see match_value
+  // Stage 1: hard threshold lambda * sigma of each channel's coefficients. Stage 2: noise variance
+  // mu^2 * sigma^2 in the Wiener weight s^2 / (s^2 + v). A channel with 0 is copied.
+  float shrink[kMaxChannels];
+  // Separable patch transform, row-major patch x patch: coefficients = F * P * F^T, back with
+  // I = F^-1. Rows of F have unit norm: white noise keeps its variance in every coefficient.
+  // The 3-D transform adds the orthonormal Haar transform along the group.
+  float forward[kMaxPatch * kMaxPatch];
+  float inverse[kMaxPatch * kMaxPatch];
+  int32_t transform;  // Transform that forward and inverse hold, for specialised kernels
+  float kaiser[kMaxPatch];  // aggregation window = kaiser[y] * kaiser[x]
+};
+
+// Weights from distances: w = exp(-max(D * gain - 2, 0) * decay), D the sum of squared differences of
+// match values over the patch and all channels. D * gain is the mean squared difference in units of
+// the noise variance, whose expectation for two noisy copies of one patch is 2.
+struct NlmWeight {
+  int32_t enabled;  // 0: the planes of this weight are copied
+  float gain, decay;
+};
+
+// Non-Local Means (Buades 2005) with one joint distance over the channels. For even patch sizes the
+// patch of pixel p spans p - patch / 2 .. p - patch / 2 + patch - 1. Pixels outside of the image are
+// its symmetric reflection.
+struct NlmPlan {
+  int32_t patch;
+  int32_t radius;
+  int32_t centre;                          // Centre
+  float match_centre[kMaxChannels];
+  float match_scale[kMaxChannels];
+  NlmWeight luma, chroma;  // equal when joint != 0
+  int32_t joint;           // 1: luma's weights serve all channels
+};
+
+struct LevelPlan {
+  Bm3dStage bm3d[2];
+  NlmPlan nlm;
+};
+
+struct Plan {
+  int32_t method;  // Method
+  PixelFormat format;
+  int32_t channels;     // colour planes: 1 grey, 3 luma and chroma
+  int32_t smallest;     // images with a side under this come back unchanged
+  int32_t halo;         // pixels round a pixel that its result may depend on
+  float detail;         // 0..1 of the removed luma comes back
+  int32_t level_count;  // level[0] is full resolution
+  LevelPlan level[kMaxLevels];
+};
+static_assert(std::is_trivially_copyable_v<Plan> && std::is_standard_layout_v<Plan>);
+
+// True when nothing would be removed: all sigmas, or strength, or luma and chroma are 0.
+bool changes_nothing(const Params& params, const NoiseModel& noise);
+
+// noise.sigma is used as it stands times strength, luma and chroma. params must be valid.
+Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise);
+
+}  // namespace grainless

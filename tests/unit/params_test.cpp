@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "engine/params.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace grainless {
+namespace {
+
+TEST(Params, DefaultsAreValidAndRoundTripAsText) {
+  const Params defaults;
+  EXPECT_TRUE(validate(defaults).ok());
+  Params copy;
+  for (const ParamSpec& spec : param_specs()) {
+    EXPECT_TRUE(set_param(copy, spec.key, param_text(defaults, spec)).ok()) << spec.key;
+  }
+  EXPECT_EQ(copy, defaults);
+}
+
+TEST(Params, EveryParameterHasItsOwnKeyLabelMnemonicAndTooltip) {
+  std::set<std::string> keys, mnemonics;
+  for (const ParamSpec& spec : param_specs()) {
+    EXPECT_TRUE(keys.insert(spec.key).second) << spec.key;
+    const std::string label = spec.label;
+    const size_t at = label.find('_');
+    ASSERT_NE(at, std::string::npos) << spec.key;
+    EXPECT_TRUE(mnemonics.insert(std::string(1, std::tolower(label[at + 1]))).second)
+        << spec.key << " shares the mnemonic " << label[at + 1];
+    EXPECT_GT(std::string(spec.tooltip).size(), 20u) << spec.key;
+  }
+}
+
+TEST(Params, BadTextNamesKeyAndWhatIsAllowed) {
+  Params params;
+  const Params before = params;
+  for (const auto& [key, value] : {std::pair{"sigma", "ten"}, {"sigma", "101"}, {"sigma", "nan"},
+                                   {"sigma", "1e999"}, {"sigma", ""}, {"sigma", "5 "},
+                                   {"method", "median"}, {"auto-sigma", "perhaps"},
+                                   {"search", "2.5"}, {"patch", "17"}, {"search", "-1"}}) {
+    const Status status = set_param(params, key, value);
+    EXPECT_EQ(status.code(), ErrorCode::kBadParameter) << key << ' ' << value;
+    EXPECT_NE(status.message().find(key), std::string::npos) << status.message();
+  }
+  EXPECT_EQ(set_param(params, "sgima", "3").code(), ErrorCode::kBadParameter);
+  EXPECT_EQ(params, before);
+}
+
+TEST(Params, RelationsAreChecked) {
+  const auto bad = [](const char* key, const char* value) {
+    Params params;
+    EXPECT_TRUE(set_param(params, key, value).ok()) << key;
+    return !validate(params).ok();
+  };
+  EXPECT_TRUE(bad("search", "20"));
+  EXPECT_TRUE(bad("search", "1"));
+  EXPECT_TRUE(bad("patch", "1"));
+  EXPECT_TRUE(bad("group", "12"));
+  EXPECT_TRUE(bad("device", "gpu"));
+  EXPECT_TRUE(bad("device", "cuda:"));
+  EXPECT_TRUE(bad("device", "cuda:0,"));
+  EXPECT_TRUE(bad("device", "cuda:,1"));
+  EXPECT_FALSE(bad("device", "cuda:0,1"));
+  EXPECT_FALSE(bad("search", "63"));
+}
+
+TEST(Params, OnlyParametersOfTheMethodApply) {
+  Params params;
+  EXPECT_TRUE(param_applies(params, "step"));
+  EXPECT_FALSE(param_applies(params, "centre"));
+  EXPECT_FALSE(param_applies(params, "sigma"));
+  params.method = static_cast<int32_t>(Method::kNlm);
+  params.auto_sigma = false;
+  EXPECT_FALSE(param_applies(params, "step"));
+  EXPECT_TRUE(param_applies(params, "centre"));
+  EXPECT_TRUE(param_applies(params, "sigma"));
+}
+
+}  // namespace
+}  // namespace grainless

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "engine/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/pixel_math.h"
+
+namespace grainless {
+namespace {
+
+constexpr PixelFormat kGrey{Component::kU8, 1}, kRgb{Component::kFloat, 3};
+
+TEST(Plan, DistancesFitTheirIntegersForEveryPatchAndNoise) {
+  for (double sigma : {0.01, 0.5, 1.0, 5.0, 25.0, 50.0, 100.0}) {
+    for (int32_t patch = 2; patch <= kMaxPatch; ++patch) {
+      for (PixelFormat format : {kGrey, kRgb}) {
+        Params params;
+        params.patch = patch;
+        const NoiseModel noise = white_noise(format.colours(), static_cast<float>(sigma));
+        const double pixels = 1.0 * patch * patch;
+        const Plan bm3d = make_plan(params, format, noise);
+        for (const Bm3dStage& stage : bm3d.level[0].bm3d) {
+          const double span = 2 * std::ceil(511.875 * stage.match_scale);
+          EXPECT_LT(span * span * pixels, std::ldexp(1.0, 31));
+          EXPECT_GT(stage.max_distance, 0u);
+          EXPECT_LT(stage.max_distance, kMaxKeyDistance);
+        }
+        params.method = static_cast<int32_t>(Method::kNlm);
+        const NlmPlan nlm = make_plan(params, format, noise).level[0].nlm;
+        double sum = 0;
+        for (int32_t c = 0; c < format.colours(); ++c) {
+          const double span = 2 * std::ceil(511.875 * nlm.match_scale[c]);
+          EXPECT_LT(span, 32768);
+          sum += span * span * pixels;
+        }
+        EXPECT_LT(sum, std::ldexp(1.0, 31));
+      }
+    }
+  }
+}
+
+TEST(Plan, NlmDistanceOfTwoNoisyCopiesIsTwo) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  const NlmPlan nlm = make_plan(params, kRgb, white_noise(3, 10.0f)).level[0].nlm;
+  double sum = 0;  // each squared difference at its expectation, 2 sigma^2
+  for (int32_t c = 0; c < 3; ++c) {
+    sum += nlm.patch * nlm.patch * 2 * std::pow(10.0 * nlm.match_scale[c], 2);
+  }
+  EXPECT_NEAR(sum * nlm.luma.gain, 2.0, 1e-4);
+}
+
+TEST(Plan, ThresholdsAreContinuousAndGrowWithSigma) {
+  double last[2] = {0, 0};
+  for (double sigma = 1; sigma <= 100; sigma += 0.25) {
+    const Plan plan = make_plan({}, kGrey, white_noise(1, static_cast<float>(sigma)));
+    for (int32_t s = 0; s < 2; ++s) {
+      const Bm3dStage& stage = plan.level[0].bm3d[s];
+      const double tau = std::ldexp(1.0 * stage.max_distance, stage.distance_shift) /
+                         (64.0 * stage.match_scale * stage.match_scale);
+      EXPECT_GE(tau, last[s] * 0.9999);
+      if (sigma > 1) {
+        EXPECT_LT(tau, last[s] * 1.2 + 1);
+      }
+      last[s] = tau;
+    }
+  }
+}
+
+TEST(Plan, HaloCoversBothStagesOfBm3d) {
+  Params params;
+  const Plan bm3d = make_plan(params, kGrey, white_noise(1, 10));
+  EXPECT_EQ(bm3d.halo, kFillRadius + 2 * (2 * 19 + 7));
+  params.method = static_cast<int32_t>(Method::kNlm);
+  params.search = 21;
+  params.patch = 7;
+  EXPECT_EQ(make_plan(params, kGrey, white_noise(1, 10)).halo, kFillRadius + 10 + 3);
+}
+
+TEST(Plan, NothingToDoIsSeen) {
+  Params params;
+  EXPECT_TRUE(changes_nothing(params, white_noise(3, 0)));
+  EXPECT_FALSE(changes_nothing(params, white_noise(3, 1)));
+  params.strength = 0;
+  EXPECT_TRUE(changes_nothing(params, white_noise(3, 1)));
+  params.strength = 100;
+  params.luma = 0;
+  EXPECT_FALSE(changes_nothing(params, white_noise(3, 1)));
+  EXPECT_TRUE(changes_nothing(params, white_noise(1, 1)));
+  params.luma = 100;
+  params.detail = 100;
+  EXPECT_TRUE(changes_nothing(params, white_noise(1, 1)));
+  EXPECT_FALSE(changes_nothing(params, white_noise(3, 1)));
+}
+
+}  // namespace
+}  // namespace grainless
