@@ -76,8 +76,13 @@ bind_if_lacking() {
     local path
     path=$(realpath -m -- "$1")
     belongs_to_system "$path" || return 0
-    [[ -e $path && ! -e $root$path ]] || return 0
+    [[ -e $path ]] && is_placeholder "$root$path" || return 0
     bind "$path"
+}
+
+# What an earlier call bound something to is still there, empty.
+is_placeholder() {
+    if [[ -d $1 ]]; then [[ -z $(ls -A "$1") ]]; else [[ ! -s $1 ]]; fi
 }
 
 bind_top_level
