@@ -1,0 +1,45 @@
+# Configuring, compiling and staging (sourced, never run).
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # checkout is ./dev's
+
+build=$checkout/build
+meson_dir=$build/meson
+stage=$build/stage
+# GIMP's folder inside the stage; pkg-config knows it only where the GIMP development files are.
+plug_ins=$stage$(pkg-config --variable=gimplibdir gimp-3.0 2>/dev/null || true)/plug-ins
+
+# nvcc is not on anybody's PATH by itself.
+use_cuda_toolkit() {
+    if [[ -x /usr/local/cuda/bin/nvcc ]]; then PATH=$PATH:/usr/local/cuda/bin; fi
+}
+
+configure() {
+    use_cuda_toolkit
+    [[ -f $checkout/meson.build ]] || die "there is no meson.build in $checkout: nothing to build"
+    if [[ ! -f $meson_dir/build.ninja ]]; then
+        step "configuring $meson_dir"
+        meson setup --prefix=/usr --buildtype=release "$meson_dir" "$checkout" >&2 ||
+            die "meson could not configure the build: $meson_dir/meson-logs/meson-log.txt names the reason"
+    fi
+}
+
+compile() {
+    configure
+    step "compiling"
+    ninja -C "$meson_dir" >&2 || die "the build failed: the compiler's messages above name the reason"
+}
+
+# The stage is the installed tree under build/: GIMP and the tools find each file where a package would put it.
+build() {
+    compile
+    step "installing into $stage"
+    meson install -C "$meson_dir" --no-rebuild --only-changed --quiet --destdir "$stage" >&2 ||
+        die "the built files could not be laid out in $stage"
+}
+
+use_built_tools() {
+    use_cuda_toolkit
+    if [[ ! -d $stage ]]; then step "nothing is built yet: './dev build' does that"; fi
+    export PATH=$stage/usr/bin:$meson_dir/tools:$PATH
+    export GRAINLESS_MODULE_DIR=$plug_ins/grainless
+}

@@ -1,0 +1,33 @@
+# Messages and privileges, shared by ./dev and its parts (sourced, never run).
+# Everything goes to stderr: the stdout of ./dev belongs to the command it runs.
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # checkout is ./dev's
+
+step() { printf '==> %s\n' "$*" >&2; }
+
+die() {
+    printf 'dev: %s\n' "$*" >&2
+    exit 1
+}
+
+as_root() {
+    if ((EUID == 0)); then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "root rights are needed to run '$1': become root, or install sudo"
+    fi
+}
+
+wanted_packages() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$checkout/tools/dev/packages" | sort -u; }
+
+refresh_package_lists() {
+    step "refreshing the package lists"
+    as_root apt-get -qq update || die "apt-get could not refresh its package lists: is a Debian mirror reachable?"
+}
+
+install_packages() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -y --no-install-recommends install "$@" >&2 ||
+        die "apt-get could not install: $*"
+}

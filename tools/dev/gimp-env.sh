@@ -1,0 +1,142 @@
+#!/bin/bash
+# Runs a command in a private GIMP profile that knows the filter:
+#
+#     gimp-env.sh [--gui | --desktop] PROFILE_DIR PLUGIN_DIR COMMAND…
+#
+# PROFILE_DIR is made anew (only a folder that this script made earlier is replaced), PLUGIN_DIR is the plug-ins folder
+# that holds grainless/grainless. The command sees HOME, XDG_* and GIMP3_DIRECTORY below PROFILE_DIR, and no display:
+# a test must touch neither the user's settings nor the user's desktop.
+#
+# --gui      gives it a display of its own: Xvfb, a window manager, D-Bus and the accessibility bus, all ended with it.
+# --desktop  leaves it the user's session, and keeps an earlier profile: GIMP opened by hand.
+#
+# The status is the command's.
+set -euo pipefail
+
+die() {
+    printf 'gimp-env: %s\n' "$*" >&2
+    exit 1
+}
+
+mode=headless
+case ${1:-} in
+    --gui | --desktop)
+        mode=${1#--}
+        shift
+        ;;
+esac
+(($# >= 3)) || die "usage: gimp-env.sh [--gui | --desktop] PROFILE_DIR PLUGIN_DIR COMMAND…"
+[[ -d $2 ]] || die "there is no plug-ins folder $2: './dev build' makes it"
+mkdir -p "$(dirname "$1")"
+profile=$(realpath -m "$1")
+plug_ins=$(realpath "$2")
+shift 2
+mark=$profile/.grainless-profile
+
+make_profile() {
+    if [[ -e $profile && ! -e $mark ]]; then
+        [[ -d $profile && -z $(ls -A "$profile") ]] || die "$profile is not a profile made by this script: it stays as it is"
+    elif [[ $mode != desktop ]]; then
+        rm -rf --one-file-system -- "$profile"
+    fi
+    mkdir -p "$profile"/{home,gimp,run}
+    chmod 700 "$profile/run"
+    touch "$mark"
+    # GIMP writes its preferences into gimprc: a kept profile keeps them.
+    [[ ! -e $profile/gimp/gimprc ]] || return 0
+    # Nothing may ask a question or open a window of its own before the command does. A profile without a version is
+    # taken for a first start, and a first start shows the Welcome dialog whatever show-welcome-dialog says.
+    local version
+    version=$(pkg-config --modversion gimp-3.0) || die "GIMP 3's version is unknown: pkg-config or gimp-3.0.pc is missing"
+    cat >"$profile/gimp/gimprc" <<GIMPRC
+(show-welcome-dialog no)
+(check-updates no)
+(color-profile-policy keep)
+(metadata-rotation-policy keep)
+(config-version "$version")
+(last-release-seen-at-least "$version")
+(plug-in-path "\${gimp_dir}/plug-ins:\${gimp_plug_in_dir}/plug-ins:$plug_ins")
+GIMPRC
+}
+
+set_variables() {
+    if [[ $mode == desktop ]]; then
+        # With another HOME the X client would look for its cookie in the wrong place.
+        export XAUTHORITY=${XAUTHORITY:-$HOME/.Xauthority}
+    else
+        unset DISPLAY WAYLAND_DISPLAY XAUTHORITY DBUS_SESSION_BUS_ADDRESS AT_SPI_BUS_ADDRESS GTK_MODULES
+        export XDG_RUNTIME_DIR=$profile/run LANG=C.UTF-8 LC_ALL=C.UTF-8
+        unset LANGUAGE
+    fi
+    export HOME=$profile/home GIMP3_DIRECTORY=$profile/gimp
+    export XDG_CONFIG_HOME=$HOME/.config XDG_DATA_HOME=$HOME/.local/share
+    export XDG_CACHE_HOME=$HOME/.cache XDG_STATE_HOME=$HOME/.local/state
+}
+
+# Exactly the processes started here are ended, by id, last started first.
+started=()
+runtime=
+finish() {
+    local status=$? i
+    trap - EXIT
+    for ((i = ${#started[@]} - 1; i >= 0; i--)); do
+        kill "${started[i]}" 2>/dev/null || true
+        wait "${started[i]}" 2>/dev/null || true
+    done
+    if [[ $runtime ]]; then rm -rf -- "$runtime"; fi
+    exit "$status"
+}
+
+run_in_own_display() {
+    local display=$profile/display
+    trap finish EXIT
+    trap 'exit 143' TERM
+    trap 'exit 130' INT
+    # Sockets have short names: a profile deep in a build tree would be too long.
+    runtime=$(mktemp -d "${TMPDIR:-/tmp}/grainless-gui.XXXXXX")
+    export XDG_RUNTIME_DIR=$runtime GDK_BACKEND=x11
+
+    Xvfb -displayfd 3 -screen 0 1600x1000x24 -nolisten tcp 3>"$display" >"$profile/xvfb.log" 2>&1 &
+    started+=($!)
+    wait_for "Xvfb, the display without a screen" test -s "$display"
+    DISPLAY=:$(<"$display")
+    export DISPLAY
+
+    # The session bus takes along what it started (the accessibility bus), so it is ended after the command only.
+    dbus-daemon --session --nofork --print-address=3 3>"$profile/bus" >"$profile/dbus.log" 2>&1 &
+    started+=($!)
+    wait_for "the D-Bus session bus" test -s "$profile/bus"
+    DBUS_SESSION_BUS_ADDRESS=$(<"$profile/bus")
+    export DBUS_SESSION_BUS_ADDRESS
+
+    openbox >"$profile/openbox.log" 2>&1 &
+    started+=($!)
+    wait_for "openbox, the window manager" xdotool get_num_desktops
+    # Asking for the accessibility bus starts it.
+    wait_for "the accessibility bus" dbus-send --session --print-reply --dest=org.a11y.Bus /org/a11y/bus org.a11y.Bus.GetAddress
+
+    # In the background, so that a signal is answered while the command runs.
+    "$@" <&0 &
+    local command=$! status=0
+    started+=("$command")
+    wait "$command" || status=$?
+    exit "$status"
+}
+
+wait_for() { # WHAT COMMAND…
+    local what=$1 tries
+    shift
+    for ((tries = 0; tries < 100; tries++)); do
+        "$@" >/dev/null 2>&1 && return 0
+        sleep 0.1
+    done
+    die "$what did not start within 10 seconds: its log is in $profile"
+}
+
+make_profile
+set_variables
+if [[ $mode == gui ]]; then
+    run_in_own_display "$@"
+else
+    exec "$@"
+fi
