@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The module boundary: what a run-time backend module (grainless-cuda.so) exports and the engine calls.
-// One C symbol, plain data, no exceptions, no allocation handed across.
+// The module boundary: what a run-time backend module (grainless-cuda.so) exports and the engine
+// calls. One C symbol, plain data, no exceptions, no allocation handed across.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ struct AbiDevice {
   uint64_t total_memory, free_memory;  // bytes
 };
 
-// One tile: pixels of Plan::format. `in` holds every pixel that `out` depends on: it is `out` grown by
-// Plan::halo and clipped to the image. A side of `in` that is not the image's border is a halo.
+// One tile: pixels of Plan::format. `in` holds every pixel that `out` depends on: it is `out` grown
+// by Plan::halo and clipped to the image. A side of `in` that is not the image's border is a halo.
 struct AbiTile {
   int32_t image_width, image_height;
   Rect in, out;
   const void* source;  // at in.x, in.y
   int64_t source_row_bytes;
-  void* target;        // at out.x, out.y; never overlaps source
+  void* target;  // at out.x, out.y; never overlaps source
   int64_t target_row_bytes;
 };
 
@@ -60,8 +60,8 @@ struct AbiBackend {
   int32_t (*devices)(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage* message);
   // memory_limit in bytes; 0: all that is free, less a reserve.
   int32_t (*open)(uint32_t device, uint64_t memory_limit, AbiSession** out, AbiMessage* message);
-  // Device bytes that one run() of a tile whose `in` is width x height needs, and the bytes that the
-  // session may use now.
+  // Device bytes that one run() of a tile whose `in` is width x height needs, and the bytes that
+  // the session may use now.
   uint64_t (*tile_bytes)(const Plan* plan, int32_t width, int32_t height);
   uint64_t (*budget)(AbiSession* session);
   int32_t (*run)(AbiSession* session, const Plan* plan, const AbiTile* tile,

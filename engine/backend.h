@@ -13,7 +13,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  virtual std::string name() const = 0;  // "cpu", "cuda:0"
+  virtual std::string name() const = 0;         // "cpu", "cuda:0"
   virtual std::string description() const = 0;  // for people: the processor's or card's name
   // How many run() calls at once are worthwhile.
   virtual int32_t concurrency() const = 0;

@@ -24,22 +24,22 @@ struct DeviceInfo {
   std::string name;         // "cpu", "cuda:0"
   std::string description;  // the processor's or card's name
   bool usable = false;
-  std::string reason;  // why not usable
+  std::string reason;                          // why not usable
   uint64_t total_memory = 0, free_memory = 0;  // bytes, 0 for the CPU
 };
 
 // What happened, for the dialog, the log and --json. Seconds are wall time of the stage.
 struct Report {
-  std::string device;                 // that made the result
+  std::string device;  // that made the result
   std::string device_description;
   std::vector<std::string> fallbacks;  // one sentence each, in order
-  std::string note;       // why the picture stays as it is, when changed is false
+  std::string note;                    // why the picture stays as it is, when changed is false
   bool changed = false;
-  NoiseModel noise;       // used, before strength
+  NoiseModel noise;  // used, before strength
   double estimate = 0, upload = 0, kernels = 0, download = 0, total = 0;
   int32_t tiles = 0;
-  uint64_t peak_memory = 0;      // bytes of working memory on the device that computed
-  int64_t replaced_pixels = 0;   // not finite: left as they were
+  uint64_t peak_memory = 0;     // bytes of working memory on the device that computed
+  int64_t replaced_pixels = 0;  // not finite: left as they were
 };
 
 class Engine {

@@ -47,8 +47,8 @@ struct Choice {
 enum class ParamType { kChoice, kBool, kInt, kDouble, kString };
 enum class ParamGroup { kMain, kAdvanced };
 
-using ParamMember = std::variant<int32_t Params::*, bool Params::*, double Params::*,
-                                 std::string Params::*>;
+using ParamMember =
+    std::variant<int32_t Params::*, bool Params::*, double Params::*, std::string Params::*>;
 
 struct ParamSpec {
   const char* key;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Inline maths that the CPU and the CUDA kernels share: pixel formats, colour transform, match values.
-// Backends must agree here to the last bit (matching is exact from here on), so this header is always
-// compiled without contraction to fused multiply-add: -ffp-contract=off, nvcc -fmad=false.
+// Inline maths that the CPU and the CUDA kernels share: pixel formats, colour transform, match
+// values. Backends must agree here to the last bit (matching is exact from here on), so this header
+// is always compiled without contraction to fused multiply-add: -ffp-contract=off, nvcc
+// -fmad=false.
 #pragma once
 
 #include <cmath>
@@ -26,7 +27,8 @@ GRAINLESS_HD float float_from_half(uint16_t half) {
     const float value = static_cast<float>(bits) * (1.0f / 16777216.0f);  // subnormal: bits * 2^-24
     return sign != 0 ? -value : value;
   }
-  out = exponent == 31 ? sign | 0x7f800000u | (bits << 13) : sign | ((exponent + 112u) << 23) | (bits << 13);
+  out = exponent == 31 ? sign | 0x7f800000u | (bits << 13)
+                       : sign | ((exponent + 112u) << 23) | (bits << 13);
   float value;
   memcpy(&value, &out, sizeof value);
   return value;
@@ -119,9 +121,9 @@ GRAINLESS_HD Rgb rgb_from_yuv(Yuv p) {
   return {y + u + v, y - 2.0f * v, y - u + v};
 }
 
-// What a plane's value becomes in a match plane: linear within 256 steps of the centre, an eighth of
-// the slope outside (float images may hold highlights far above white: they stay distinguishable),
-// and at most +-511.875 * scale.
+// What a plane's value becomes in a match plane: linear within 256 steps of the centre, an eighth
+// of the slope outside (float images may hold highlights far above white: they stay
+// distinguishable), and at most +-511.875 * scale.
 inline constexpr float kMatchSpan = 1024.0f;  // largest difference of two match values / scale
 
 GRAINLESS_HD int32_t match_value(float value, float centre, float scale) {

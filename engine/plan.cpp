@@ -30,8 +30,8 @@ const double kColourScale = std::sqrt(3.0);  // luma of a grey colour pixel / it
 
 // Largest mean squared difference a pixel of a group's patches from its reference, in steps^2 of a
 // grey plane. At low noise it bounds the signal's own difference, at high noise it follows the
-// 2 sigma^2 of two noisy copies; smooth in sigma, unlike the published profiles' switch at 40, whose
-// ends it meets (3000 and 25000; 400 and 3500).
+// 2 sigma^2 of two noisy copies; smooth in sigma, unlike the published profiles' switch at 40,
+// whose ends it meets (3000 and 25000; 400 and 3500).
 double match_threshold(int32_t stage, double sigma) {
   return stage == 0 ? 3000.0 * std::max(1.0, std::pow(sigma / 25.0, 3.0))
                     : 400.0 * std::max(1.0, std::pow(sigma / 25.0, 3.0));
@@ -88,7 +88,8 @@ struct NlmChoice {
   double h;
 };
 NlmChoice nlm_choice(double sigma, bool colour) {
-  if (colour) return sigma <= 25 ? NlmChoice{3, 0.55} : sigma <= 55 ? NlmChoice{5, 0.5} : NlmChoice{7, 0.45};
+  if (colour)
+    return sigma <= 25 ? NlmChoice{3, 0.55} : sigma <= 55 ? NlmChoice{5, 0.5} : NlmChoice{7, 0.45};
   return sigma <= 12 ? NlmChoice{3, 0.6} : sigma <= 30 ? NlmChoice{5, 0.6} : NlmChoice{7, 0.5};
 }
 
@@ -126,7 +127,8 @@ NlmPlan make_nlm(const Params& params, const double* noise, int32_t channels) {
   }
   const double norm = 1.0 / (1.0 * nlm.patch * nlm.patch * channels * unit * unit);
   nlm.luma = make_weight(params.strength * params.luma / 1e4, norm, choice.h);
-  nlm.chroma = colour ? make_weight(params.strength * params.chroma / 1e4, norm, choice.h) : nlm.luma;
+  nlm.chroma =
+      colour ? make_weight(params.strength * params.chroma / 1e4, norm, choice.h) : nlm.luma;
   nlm.joint = !colour || params.luma == params.chroma ? 1 : 0;
   return nlm;
 }

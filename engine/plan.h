@@ -33,11 +33,11 @@ inline constexpr uint32_t kMaxKeyDistance = (1u << 20) - 1;
 // One stage of BM3D on one level. Reference patches stand at absolute multiples of step from (0,0),
 // plus the last row and column of positions; candidates lie inside the image.
 struct Bm3dStage {
-  int32_t patch;   // pixels a side, 2..kMaxPatch
-  int32_t step;    // 1..patch
-  int32_t radius;  // search window = 2 * radius + 1
-  int32_t group;   // power of two, 1..kMaxGroup
-  uint32_t max_distance;   // largest key distance in a group (threshold tau)
+  int32_t patch;          // pixels a side, 2..kMaxPatch
+  int32_t step;           // 1..patch
+  int32_t radius;         // search window = 2 * radius + 1
+  int32_t group;          // power of two, 1..kMaxGroup
+  uint32_t max_distance;  // largest key distance in a group (threshold tau)
   int32_t distance_shift;
   float match_centre, match_scale;  // of the luma plane, see match_value
   // Stage 1: hard threshold lambda * sigma of each channel's coefficients. Stage 2: noise variance
@@ -48,25 +48,25 @@ struct Bm3dStage {
   // The 3-D transform adds the orthonormal Haar transform along the group.
   float forward[kMaxPatch * kMaxPatch];
   float inverse[kMaxPatch * kMaxPatch];
-  int32_t transform;  // Transform that forward and inverse hold, for specialised kernels
+  int32_t transform;        // Transform that forward and inverse hold, for specialised kernels
   float kaiser[kMaxPatch];  // aggregation window = kaiser[y] * kaiser[x]
 };
 
-// Weights from distances: w = exp(-max(D * gain - 2, 0) * decay), D the sum of squared differences of
-// match values over the patch and all channels. D * gain is the mean squared difference in units of
-// the noise variance, whose expectation for two noisy copies of one patch is 2.
+// Weights from distances: w = exp(-max(D * gain - 2, 0) * decay), D the sum of squared differences
+// of match values over the patch and all channels. D * gain is the mean squared difference in units
+// of the noise variance, whose expectation for two noisy copies of one patch is 2.
 struct NlmWeight {
   int32_t enabled;  // 0: the planes of this weight are copied
   float gain, decay;
 };
 
 // Non-Local Means (Buades 2005) with one joint distance over the channels. For even patch sizes the
-// patch of pixel p spans p - patch / 2 .. p - patch / 2 + patch - 1. Pixels outside of the image are
-// its symmetric reflection.
+// patch of pixel p spans p - patch / 2 .. p - patch / 2 + patch - 1. Pixels outside of the image
+// are its symmetric reflection.
 struct NlmPlan {
   int32_t patch;
   int32_t radius;
-  int32_t centre;                          // Centre
+  int32_t centre;  // Centre
   float match_centre[kMaxChannels];
   float match_scale[kMaxChannels];
   NlmWeight luma, chroma;  // equal when joint != 0

@@ -7,7 +7,8 @@
 namespace grainless {
 
 ThreadPool::ThreadPool(int32_t threads) {
-  if (threads <= 0) threads = static_cast<int32_t>(std::max(1u, std::thread::hardware_concurrency()));
+  if (threads <= 0)
+    threads = static_cast<int32_t>(std::max(1u, std::thread::hardware_concurrency()));
   for (int32_t slot = 1; slot < threads; ++slot) {
     workers_.emplace_back([this, slot] { work(slot); });
   }

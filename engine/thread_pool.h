@@ -10,8 +10,8 @@
 
 namespace grainless {
 
-// Threads that wait for loops. Which thread runs which index never influences a result: bodies write
-// to places that depend on the index alone.
+// Threads that wait for loops. Which thread runs which index never influences a result: bodies
+// write to places that depend on the index alone.
 class ThreadPool {
  public:
   explicit ThreadPool(int32_t threads);  // 0: one a core
@@ -21,9 +21,9 @@ class ThreadPool {
 
   int32_t size() const { return static_cast<int32_t>(workers_.size()) + 1; }
 
-  // body(index, slot) for every index in 0..count-1, in increasing order of start; slot (0..size()-1)
-  // names the thread, for scratch memory. The first exception stops the loop and is rethrown. Calls
-  // from several threads take turns.
+  // body(index, slot) for every index in 0..count-1, in increasing order of start; slot
+  // (0..size()-1) names the thread, for scratch memory. The first exception stops the loop and is
+  // rethrown. Calls from several threads take turns.
   void parallel_for(int32_t count, const std::function<void(int32_t index, int32_t slot)>& body);
 
  private:

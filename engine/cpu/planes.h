@@ -20,8 +20,8 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
   explicit AlignedBuffer(size_t count)
-      : data_(static_cast<T*>(::operator new(count * sizeof(T) + kAlignment,
-                                             std::align_val_t{kAlignment}))),
+      : data_(static_cast<T*>(
+            ::operator new (count * sizeof(T) + kAlignment, std::align_val_t{kAlignment}))),
         size_(count) {}
 
   T* data() { return data_.get(); }
@@ -32,7 +32,7 @@ class AlignedBuffer {
 
  private:
   struct Free {
-    void operator()(T* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
+    void operator()(T* p) const { ::operator delete (p, std::align_val_t{kAlignment}); }
   };
   std::unique_ptr<T, Free> data_;
   size_t size_ = 0;

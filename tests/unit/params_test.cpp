@@ -35,10 +35,17 @@ TEST(Params, EveryParameterHasItsOwnKeyLabelMnemonicAndTooltip) {
 TEST(Params, BadTextNamesKeyAndWhatIsAllowed) {
   Params params;
   const Params before = params;
-  for (const auto& [key, value] : {std::pair{"sigma", "ten"}, {"sigma", "101"}, {"sigma", "nan"},
-                                   {"sigma", "1e999"}, {"sigma", ""}, {"sigma", "5 "},
-                                   {"method", "median"}, {"auto-sigma", "perhaps"},
-                                   {"search", "2.5"}, {"patch", "17"}, {"search", "-1"}}) {
+  for (const auto& [key, value] : {std::pair{"sigma", "ten"},
+                                   {"sigma", "101"},
+                                   {"sigma", "nan"},
+                                   {"sigma", "1e999"},
+                                   {"sigma", ""},
+                                   {"sigma", "5 "},
+                                   {"method", "median"},
+                                   {"auto-sigma", "perhaps"},
+                                   {"search", "2.5"},
+                                   {"patch", "17"},
+                                   {"search", "-1"}}) {
     const Status status = set_param(params, key, value);
     EXPECT_EQ(status.code(), ErrorCode::kBadParameter) << key << ' ' << value;
     EXPECT_NE(status.message().find(key), std::string::npos) << status.message();

@@ -26,9 +26,11 @@ TEST(ThreadPool, RunsEveryIndexOnce) {
 
 TEST(ThreadPool, FirstExceptionStopsTheLoopAndThePoolStaysUsable) {
   ThreadPool pool(3);
-  EXPECT_THROW(pool.parallel_for(100, [](int32_t i, int32_t) {
-    if (i == 5) throw std::runtime_error("five");
-  }), std::runtime_error);
+  EXPECT_THROW(pool.parallel_for(100,
+                                 [](int32_t i, int32_t) {
+                                   if (i == 5) throw std::runtime_error("five");
+                                 }),
+               std::runtime_error);
   std::atomic<int> sum = 0;
   pool.parallel_for(10, [&](int32_t i, int32_t) { sum += i; });
   EXPECT_EQ(sum, 45);

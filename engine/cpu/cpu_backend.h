@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+
+#include "engine/backend.h"
+#include "engine/thread_pool.h"
+
+namespace grainless {
+
+// pool must outlive the backend; all tiles share its threads.
+std::unique_ptr<Backend> make_cpu_backend(ThreadPool& pool);
+
+// The processor's name as the system tells it.
+std::string processor_name();
+
+}  // namespace grainless

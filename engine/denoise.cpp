@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "denoise.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "noise_estimate.h"
+#include "pixel_math.h"
+#include "plan.h"
+#include "registry.h"
+#include "thread_pool.h"
+#include "tile_scheduler.h"
+
+namespace grainless {
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void check_image(PixelFormat format, int32_t width, int32_t height, const Rect& rect,
+                 const void* data) {
+  const auto bad = [](const char* text) { throw Error(ErrorCode::kBadInput, text); };
+  if (format.channels < 1 || format.channels > 4) bad("pixels need 1 to 4 channels");
+  if (width < 1 || height < 1) bad("the image has no pixels");
+  if (rect.empty() || !Rect{0, 0, width, height}.contains(rect))
+    bad("the area is not in the image");
+  if (data == nullptr) bad("the image has no data");
+}
+
+void copy_pixels(const ConstImage& source, const MutableImage& target) {
+  const Rect& rect = target.rect;
+  for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+    std::memcpy(pixel_at(target, rect.x, y), pixel_at(source, rect.x, y),
+                static_cast<size_t>(rect.width) * target.format.pixel_bytes());
+  }
+}
+
+int64_t count_not_finite(const ConstImage& image, const Rect& rect) {
+  const PixelFormat format = image.format;
+  if (format.component == Component::kU8 || format.component == Component::kU16) return 0;
+  const PixelFormat opaque{format.component, format.colours()};
+  int64_t count = 0;
+  for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+    for (int32_t x = rect.x; x < rect.right(); ++x) {
+      count += pixel_is_valid(pixel_at(image, x, y), opaque) ? 0 : 1;
+    }
+  }
+  return count;
+}
+
+// Why the picture stays as it is; empty when it changes.
+std::string nothing_to_do(const Params& params, const NoiseModel& noise, const Plan& plan,
+                          const ConstImage& source) {
+  if (std::min(source.width, source.height) < plan.smallest) {
+    return "the image is smaller than a patch (" + std::to_string(plan.smallest) + " pixels)";
+  }
+  if (!changes_nothing(params, noise)) return {};
+  bool noisy = false;
+  for (int32_t c = 0; c < noise.channels; ++c) noisy = noisy || noise.sigma[0][c] > 0;
+  return noisy ? "these settings remove nothing" : "no noise was found";
+}
+
+}  // namespace
+
+struct Engine::Impl {
+  explicit Impl(const EngineOptions& options)
+      : pool(options.threads), registry(options.module_dir, pool) {}
+
+  void denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
+               const MutableImage& target, const Callbacks& callbacks, Report& report);
+
+  ThreadPool pool;
+  Registry registry;
+};
+
+void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
+                           const MutableImage& target, const Callbacks& callbacks, Report& report) {
+  throw_if_failed(validate(params));
+  check_image(source.format, source.width, source.height, source.rect, source.data);
+  check_image(target.format, target.width, target.height, target.rect, target.data);
+  const Plan plan = make_plan(params, source.format, noise);
+  const Rect needed =
+      intersect(expand(target.rect, plan.halo), {0, 0, source.width, source.height});
+  if (source.format != target.format || source.width != target.width ||
+      source.height != target.height || !source.rect.contains(needed)) {
+    throw Error(ErrorCode::kInternal, "source and target don't fit each other");
+  }
+  report.noise = noise;
+  report.replaced_pixels = count_not_finite(source, target.rect);
+  report.note = nothing_to_do(params, noise, plan, source);
+  report.changed = report.note.empty();
+  if (!report.changed) {
+    copy_pixels(source, target);
+    report.device = "none";
+    callbacks.report(1.0);
+    return;
+  }
+  const auto accelerators = registry.accelerators(params, report.fallbacks);
+  std::vector<std::string> failed;
+  const Status status = guard([&] {
+    run_tiles({&plan, &source, &target, &callbacks}, accelerators, registry.cpu(), report, failed);
+  });
+  for (const std::string& name : failed) {
+    if (status.code() != ErrorCode::kCancelled) registry.drop(name);
+  }
+  throw_if_failed(status);
+}
+
+Engine::Engine(EngineOptions options) : impl_(std::make_unique<Impl>(options)) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+std::vector<DeviceInfo> Engine::devices() {
+  return impl_->registry.devices();
+}
+
+Status Engine::estimate(const ConstImage& image, const Callbacks& callbacks, NoiseModel& noise) {
+  return guard([&] {
+    check_image(image.format, image.width, image.height, image.rect, image.data);
+    if (image.rect != Rect{0, 0, image.width, image.height}) {
+      throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
+    }
+    noise = estimate_noise(image, impl_->pool, callbacks);
+  });
+}
+
+Status Engine::noise_for(const Params& params, const ConstImage& whole, const Callbacks& callbacks,
+                         NoiseModel& noise, double* seconds) {
+  const Stopwatch watch;
+  Status status = validate(params);
+  if (status.ok() && params.auto_sigma) {
+    status = estimate(whole, callbacks, noise);
+  } else if (status.ok()) {
+    noise = white_noise(whole.format.colours(), static_cast<float>(params.sigma));
+  }
+  if (seconds != nullptr) *seconds = watch.seconds();
+  return status;
+}
+
+Status Engine::source_rect(const Params& params, PixelFormat format, const NoiseModel& noise,
+                           const Rect& rect, int32_t width, int32_t height, Rect& source) {
+  return guard([&] {
+    throw_if_failed(validate(params));
+    source = intersect(expand(rect, make_plan(params, format, noise).halo), {0, 0, width, height});
+  });
+}
+
+Status Engine::denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
+                       const MutableImage& target, const Callbacks& callbacks, Report& report) {
+  const Stopwatch watch;
+  report = {};
+  const Status status =
+      guard([&] { impl_->denoise(params, noise, source, target, callbacks, report); });
+  report.total = watch.seconds();
+  return status;
+}
+
+}  // namespace grainless

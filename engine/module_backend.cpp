@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "module_backend.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+namespace grainless {
+namespace {
+
+[[noreturn]] void unavailable(const std::string& why) {
+  throw Error(ErrorCode::kDeviceUnavailable, why);
+}
+
+void check(int32_t code, const AbiMessage& message) {
+  if (code == 0) return;
+  const std::string text = message.text[0] != '\0' ? message.text : "the GPU module failed";
+  throw Error(static_cast<ErrorCode>(code), text);
+}
+
+const AbiBackend* load_table(const std::string& path) {
+  if (!std::filesystem::exists(path)) unavailable("GPU support is not installed: no " + path);
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = dlerror();
+    unavailable("GPU support can't be loaded: " + std::string(why != nullptr ? why : path));
+  }
+  const auto entry = reinterpret_cast<AbiEntry>(dlsym(library, kAbiSymbol));
+  if (entry == nullptr) unavailable(path + " is not a Grainless module of this version");
+  const AbiBackend* table = entry();
+  if (table == nullptr || table->abi_version != kAbiVersion ||
+      table->struct_size < sizeof(AbiBackend) || table->plan_size != sizeof(Plan)) {
+    unavailable(path + " belongs to another version of Grainless");
+  }
+  return table;
+}
+
+class ModuleBackend final : public Backend {
+ public:
+  ModuleBackend(const AbiBackend* table, uint32_t device, const AbiDevice& info, uint64_t limit)
+      : table_(table), name_("cuda:" + std::to_string(device)), description_(info.name) {
+    AbiMessage message{};
+    check(table_->open(device, limit, &session_, &message), message);
+  }
+  ~ModuleBackend() override { table_->close(session_); }
+  ModuleBackend(const ModuleBackend&) = delete;
+  ModuleBackend& operator=(const ModuleBackend&) = delete;
+
+  std::string name() const override { return name_; }
+  std::string description() const override { return description_; }
+  int32_t concurrency() const override { return static_cast<int32_t>(table_->concurrency); }
+  int32_t preferred_side() const override { return 0; }
+  uint64_t budget() const override { return table_->budget(session_); }
+  uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const override {
+    return table_->tile_bytes(&plan, width, height);
+  }
+
+  void run(const Plan& plan, const AbiTile& tile, const Callbacks& callbacks,
+           AbiTiming* timing) override {
+    AbiCallbacks plain{const_cast<Callbacks*>(&callbacks), cancelled, progress};
+    AbiMessage message{};
+    check(table_->run(session_, &plan, &tile, &plain, timing, &message), message);
+  }
+
+ private:
+  static int32_t cancelled(void* user) {
+    return static_cast<Callbacks*>(user)->cancelled() ? 1 : 0;
+  }
+  static void progress(void* user, double fraction) {
+    static_cast<Callbacks*>(user)->report(fraction);
+  }
+
+  const AbiBackend* table_;
+  std::string name_, description_;
+  AbiSession* session_ = nullptr;
+};
+
+}  // namespace
+
+const Module& Module::load(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, Module>* modules = new std::map<std::string, Module>();
+  std::lock_guard lock(mutex);
+  const auto found = modules->find(path);
+  if (found != modules->end()) return found->second;
+  return modules->emplace(path, Module(load_table(path))).first->second;
+}
+
+std::vector<AbiDevice> Module::devices() const {
+  AbiMessage message{};
+  uint32_t count = 0;
+  check(table_->devices(nullptr, 0, &count, &message), message);
+  std::vector<AbiDevice> devices(count);
+  check(table_->devices(devices.data(), count, &count, &message), message);
+  if (count < devices.size()) devices.resize(count);
+  return devices;
+}
+
+std::unique_ptr<Backend> Module::open(uint32_t device, uint64_t memory_limit) const {
+  const std::vector<AbiDevice> known = devices();
+  if (device >= known.size()) {
+    unavailable("there is no graphics card cuda:" + std::to_string(device));
+  }
+  if (!known[device].usable) unavailable(known[device].reason);
+  return std::make_unique<ModuleBackend>(table_, device, known[device], memory_limit);
+}
+
+}  // namespace grainless

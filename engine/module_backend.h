@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Backends that live in a run-time module: grainless-cuda.so.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend.h"
+
+namespace grainless {
+
+// A loaded module. It stays in the process for good: unloading a module whose runtime has threads
+// or exit handlers is undefined.
+class Module {
+ public:
+  // Throws Error(kDeviceUnavailable) with one sentence: no such file, not loadable, another
+  // version.
+  static const Module& load(const std::string& path);
+
+  std::vector<AbiDevice> devices() const;
+  // memory_limit in bytes, 0: all that is free less a reserve.
+  std::unique_ptr<Backend> open(uint32_t device, uint64_t memory_limit) const;
+
+ private:
+  explicit Module(const AbiBackend* table) : table_(table) {}
+  const AbiBackend* table_;
+};
+
+}  // namespace grainless

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "tile_scheduler.h"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+namespace grainless {
+namespace {
+
+constexpr int32_t kSmallestSide = 64;       // below this a tile is nearly all halo
+constexpr int64_t kSharedArea = 512 * 512;  // smaller areas aren't worth a second card
+
+Rect image_rect(const TileWork& work) {
+  return {0, 0, work.source->width, work.source->height};
+}
+
+std::deque<Rect> cut(const Rect& area, TileSize size) {
+  std::deque<Rect> tiles;
+  for (int32_t y = area.y; y < area.bottom(); y += size.height) {
+    for (int32_t x = area.x; x < area.right(); x += size.width) {
+      tiles.push_back(intersect({x, y, size.width, size.height}, area));
+    }
+  }
+  return tiles;
+}
+
+// Sums the progress of tiles in flight; what it reports never falls.
+class ProgressSum {
+ public:
+  ProgressSum(const Callbacks& callbacks, int64_t area) : callbacks_(callbacks), area_(area) {}
+
+  void add(double pixels) {
+    std::lock_guard lock(mutex_);
+    done_ += pixels;
+    const double fraction = std::clamp(done_ / static_cast<double>(area_), reported_, 1.0);
+    if (fraction <= reported_) return;
+    reported_ = fraction;
+    callbacks_.report(fraction);
+  }
+
+ private:
+  std::mutex mutex_;
+  const Callbacks& callbacks_;
+  int64_t area_;
+  double done_ = 0, reported_ = 0;
+};
+
+class Scheduler {
+ public:
+  Scheduler(const TileWork& work, Report& report, std::vector<std::string>& failed)
+      : work_(work),
+        report_(report),
+        failed_(failed),
+        progress_(*work.callbacks, work.target->rect.area()) {}
+
+  void run_on(const std::vector<std::shared_ptr<Backend>>& backends) {
+    if (queue_.empty()) {
+      const int32_t parts = static_cast<int32_t>(backends.size());
+      queue_ = cut(work_.target->rect,
+                   choose_tile(*backends.front(), *work_.plan, work_.target->rect, parts));
+    }
+    std::vector<std::thread> threads;
+    for (const auto& backend : backends) {
+      const int32_t streams =
+          std::min<int32_t>(backend->concurrency(), static_cast<int32_t>(queue_.size()));
+      for (int32_t i = 0; i < streams; ++i) {
+        threads.emplace_back([this, backend] { serve(*backend); });
+      }
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  // Tiles that nobody has computed; empty when all is done.
+  bool done() const { return queue_.empty() && started_; }
+  bool cancelled() const { return work_.callbacks->cancelled(); }
+  const Status& last_failure() const { return last_failure_; }
+  bool is_failed(const Backend& backend) const {
+    return std::find(failed_.begin(), failed_.end(), backend.name()) != failed_.end();
+  }
+
+ private:
+  bool take(const Backend& backend, Rect& tile) {
+    std::lock_guard lock(mutex_);
+    if (queue_.empty() || cancelled() || is_failed(backend)) return false;
+    started_ = true;
+    tile = queue_.front();
+    queue_.pop_front();
+    return true;
+  }
+
+  void serve(Backend& backend) {
+    Rect tile;
+    while (take(backend, tile)) {
+      AbiTiming timing{};
+      const Status status = guard([&] { compute(backend, tile, timing); });
+      std::lock_guard lock(mutex_);
+      if (status.ok()) {
+        account(backend, timing);
+      } else {
+        put_back(backend, tile, status);
+      }
+    }
+  }
+
+  void compute(Backend& backend, const Rect& out, AbiTiming& timing) {
+    const Rect in = intersect(expand(out, work_.plan->halo), image_rect(work_));
+    const AbiTile tile{work_.source->width,
+                       work_.source->height,
+                       in,
+                       out,
+                       pixel_at(*work_.source, in.x, in.y),
+                       work_.source->row_bytes,
+                       pixel_at(*work_.target, out.x, out.y),
+                       work_.target->row_bytes};
+    double seen = 0;
+    std::mutex seen_mutex;
+    Callbacks callbacks;
+    callbacks.cancel = work_.callbacks->cancel;
+    callbacks.progress = [&](double fraction) {
+      std::lock_guard lock(seen_mutex);
+      const double pixels = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(out.area());
+      if (pixels <= seen) return;
+      progress_.add(pixels - seen);
+      seen = pixels;
+    };
+    const Status status = guard([&] { backend.run(*work_.plan, tile, callbacks, &timing); });
+    callbacks.report(status.ok() ? 1.0 : 0.0);
+    if (!status.ok()) progress_.add(-seen);
+    throw_if_failed(status);
+  }
+
+  void account(const Backend& backend, const AbiTiming& timing) {
+    ++report_.tiles;
+    report_.upload += timing.upload;
+    report_.kernels += timing.kernels;
+    report_.download += timing.download;
+    report_.peak_memory = std::max(report_.peak_memory, timing.peak_memory);
+    if (report_.device.find(backend.name()) == std::string::npos) {
+      report_.device += (report_.device.empty() ? "" : "+") + backend.name();
+      report_.device_description = backend.description();
+    }
+  }
+
+  // A tile that didn't fit is cut in two; anything else ends the backend's part in this image.
+  void put_back(const Backend& backend, const Rect& tile, const Status& status) {
+    const int32_t longer = std::max(tile.width, tile.height);
+    if (status.code() == ErrorCode::kOutOfMemory && longer >= 2 * kSmallestSide) {
+      const bool wide = tile.width >= tile.height;
+      const TileSize half{wide ? (tile.width + 1) / 2 : tile.width,
+                          wide ? tile.height : (tile.height + 1) / 2};
+      for (const Rect& part : cut(tile, half)) queue_.push_back(part);
+      note("smaller tiles on " + backend.name() + ": " + status.message());
+      return;
+    }
+    queue_.push_back(tile);
+    last_failure_ = status;
+    if (is_failed(backend)) return;
+    failed_.push_back(backend.name());
+    if (status.code() != ErrorCode::kCancelled)
+      note(backend.name() + " failed: " + status.message());
+  }
+
+  void note(const std::string& text) {
+    auto& notes = report_.fallbacks;
+    if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
+  }
+
+  const TileWork& work_;
+  Report& report_;
+  std::vector<std::string>& failed_;
+  ProgressSum progress_;
+  std::mutex mutex_;
+  std::deque<Rect> queue_;
+  bool started_ = false;
+  Status last_failure_;
+};
+
+}  // namespace
+
+TileSize choose_tile(const Backend& backend, const Plan& plan, const Rect& area, int32_t parts) {
+  if (area.area() < kSharedArea) parts = 1;
+  const uint64_t budget = backend.budget() / std::max(1, backend.concurrency());
+  const int32_t side = backend.preferred_side();
+  TileSize tile{area.width, area.height};
+  int32_t count = 1;
+  for (;;) {
+    const bool fits =
+        backend.tile_bytes(plan, tile.width + 2 * plan.halo, tile.height + 2 * plan.halo) <= budget;
+    const bool small_enough = side == 0 || std::max(tile.width, tile.height) <= side;
+    if (fits && small_enough && count >= parts) return tile;
+    int32_t& longer = tile.width >= tile.height ? tile.width : tile.height;
+    if (longer < 2 * kSmallestSide) return tile;
+    longer = (longer + 1) / 2;
+    count *= 2;
+  }
+}
+
+void run_tiles(const TileWork& work, const std::vector<std::shared_ptr<Backend>>& accelerators,
+               const std::shared_ptr<Backend>& cpu, Report& report,
+               std::vector<std::string>& failed_devices) {
+  Scheduler scheduler(work, report, failed_devices);
+  // A tile may come back after the other cards have run dry: ask those that still work again.
+  for (auto able = accelerators; !able.empty() && !scheduler.done() && !scheduler.cancelled();) {
+    scheduler.run_on(able);
+    std::erase_if(able, [&](const auto& backend) { return scheduler.is_failed(*backend); });
+  }
+  if (!scheduler.done() && !scheduler.cancelled()) scheduler.run_on({cpu});
+  if (scheduler.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+  if (!scheduler.done()) throw_if_failed(scheduler.last_failure());
+}
+
+}  // namespace grainless

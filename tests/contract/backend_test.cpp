@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// What every backend owes: usage backend_test cpu|cuda MODULE_DIR [gtest options]. The result on
+// the backend is compared with the CPU's, and with itself cut into tiles, run again and on several
+// cards.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "engine/denoise.h"
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::noisy_picture;
+using test::TestImage;
+
+std::string g_device, g_module_dir;
+
+struct Case {
+  const char* name;
+  Method method;
+  PixelFormat format;
+  int32_t width, height;
+  std::vector<std::pair<const char*, const char*>> settings;
+};
+
+const Case kCases[] = {
+    {"Bm3dGrey", Method::kBm3d, {Component::kFloat, 1}, 201, 167, {}},
+    {"Bm3dColour", Method::kBm3d, {Component::kFloat, 3}, 150, 211, {}},
+    {"Bm3dFast", Method::kBm3d, {Component::kU8, 3}, 133, 97, {{"quality", "fast"}}},
+    {"Bm3dHigh", Method::kBm3d, {Component::kU16, 1}, 97, 101, {{"quality", "high"}}},
+    {"Bm3dDct", Method::kBm3d, {Component::kFloat, 1}, 120, 90, {{"transform", "dct"}}},
+    {"Bm3dPatch5",
+     Method::kBm3d,
+     {Component::kFloat, 3},
+     90,
+     77,
+     {{"patch", "5"}, {"step", "2"}, {"search", "15"}, {"group", "8"}}},
+    {"Bm3dPatch16", Method::kBm3d, {Component::kFloat, 1}, 90, 77, {{"patch", "16"}}},
+    {"Bm3dOnePatch", Method::kBm3d, {Component::kFloat, 1}, 8, 8, {}},
+    {"Bm3dColourOnly", Method::kBm3d, {Component::kFloat, 4}, 99, 85, {{"luma", "0"}}},
+    {"NlmGrey", Method::kNlm, {Component::kFloat, 1}, 201, 167, {{"search", "21"}, {"patch", "7"}}},
+    {"NlmColour", Method::kNlm, {Component::kU8, 4}, 150, 211, {{"search", "21"}, {"patch", "9"}}},
+    {"NlmEvenPatch", Method::kNlm, {Component::kHalf, 3}, 77, 83, {{"patch", "4"}}},
+    {"NlmWide", Method::kNlm, {Component::kFloat, 1}, 70, 61, {{"search", "63"}, {"patch", "16"}}},
+    {"NlmSmall", Method::kNlm, {Component::kFloat, 3}, 5, 3, {}},
+    {"NlmOne", Method::kNlm, {Component::kU16, 2}, 64, 50, {{"centre", "one"}}},
+    {"NlmZero", Method::kNlm, {Component::kFloat, 1}, 64, 50, {{"centre", "zero"}}},
+    {"NlmApart", Method::kNlm, {Component::kFloat, 3}, 64, 50, {{"luma", "60"}, {"chroma", "150"}}},
+};
+
+Params params_of(const Case& c, const std::string& device) {
+  Params params;
+  params.method = static_cast<int32_t>(c.method);
+  params.auto_sigma = false;
+  params.device = device;
+  for (const auto& [key, value] : c.settings)
+    EXPECT_TRUE(set_param(params, key, value).ok()) << key;
+  return params;
+}
+
+TestImage run(Engine& engine, const Params& params, const TestImage& image, float sigma,
+              Report& report) {
+  TestImage result(image.format, image.width, image.height);
+  const Status status = engine.denoise(params, white_noise(image.format.colours(), sigma),
+                                       image.view(), result.target(), {}, report);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return result;
+}
+
+class Contract : public ::testing::TestWithParam<Case> {
+ protected:
+  Engine engine_{{g_module_dir, 2}};
+};
+INSTANTIATE_TEST_SUITE_P(Cases, Contract, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(Contract, AgreesWithTheCpu) {
+  const Case& c = GetParam();
+  for (float sigma : {3.0f, 15.0f, 50.0f}) {
+    const TestImage image = noisy_picture(c.format, c.width, c.height, sigma);
+    Report report, ignored;
+    const TestImage here = run(engine_, params_of(c, g_device), image, sigma, report);
+    ASSERT_TRUE(report.fallbacks.empty()) << report.fallbacks.front();
+    EXPECT_EQ(report.device.substr(0, g_device.size()), g_device);
+    const TestImage cpu = run(engine_, params_of(c, "cpu"), image, sigma, ignored);
+    EXPECT_GE(test::psnr(here, cpu), 80.0) << "sigma " << sigma;
+    EXPECT_LE(test::largest_difference(here, cpu), 1.0f) << "sigma " << sigma;
+  }
+}
+
+TEST_P(Contract, TheSameBitsAgainAndInPieces) {
+  const Case& c = GetParam();
+  const float sigma = 15.0f;
+  const TestImage image = noisy_picture(c.format, c.width, c.height, sigma);
+  const Params params = params_of(c, g_device);
+  Report report;
+  const TestImage whole = run(engine_, params, image, sigma, report);
+  EXPECT_EQ(run(engine_, params, image, sigma, report).bytes, whole.bytes);
+  TestImage pieces(c.format, c.width, c.height);
+  for (int32_t y = 0; y < c.height; y += 41) {
+    for (int32_t x = 0; x < c.width; x += 67) {
+      const Rect rect = intersect({x, y, 67, 41}, {0, 0, c.width, c.height});
+      ASSERT_TRUE(engine_
+                      .denoise(params, white_noise(c.format.colours(), sigma), image.view(),
+                               pieces.target(rect), {}, report)
+                      .ok());
+    }
+  }
+  EXPECT_EQ(pieces.bytes, whole.bytes);
+}
+
+TEST(ContractMemory, AMemoryLimitGivesTheSameBits) {
+  if (g_device == "cpu") return;  // the limit is of graphics memory
+  Engine engine({g_module_dir, 2});
+  const TestImage image = noisy_picture({Component::kU8, 3}, 2300, 1900, 15.0f);
+  for (Method method : {Method::kBm3d, Method::kNlm}) {
+    Params params;
+    params.method = static_cast<int32_t>(method);
+    params.device = g_device;
+    Report whole_report, limited_report;
+    const TestImage whole = run(engine, params, image, 15.0f, whole_report);
+    params.memory = 256;
+    const TestImage limited = run(engine, params, image, 15.0f, limited_report);
+    EXPECT_GT(limited_report.tiles, whole_report.tiles);
+    EXPECT_LE(limited_report.peak_memory, uint64_t{256} << 20);
+    EXPECT_TRUE(limited_report.fallbacks.empty());
+    EXPECT_EQ(limited.bytes, whole.bytes);
+  }
+}
+
+bool available() {
+  Engine engine({g_module_dir, 1});
+  for (const DeviceInfo& device : engine.devices()) {
+    if (device.name.starts_with(g_device) && device.usable) return true;
+    if (device.name.starts_with(g_device)) std::printf("%s\n", device.reason.c_str());
+  }
+  return false;
+}
+
+}  // namespace
+}  // namespace grainless
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  if (argc < 3) return 2;
+  grainless::g_device = argv[1];
+  grainless::g_module_dir = argv[2];
+  if (!grainless::available()) {
+    std::printf("no usable device for '%s': skipped\n", argv[1]);
+    return 77;
+  }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Loader, tile scheduler and fall-back chain against the fake modules of tests/support.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "engine/denoise.h"
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::noisy_picture;
+using test::TestImage;
+
+class Fallback : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    params_.method = static_cast<int32_t>(Method::kNlm);
+    params_.auto_sigma = false;
+  }
+  void TearDown() override {
+    for (const std::string& name : set_) unsetenv(name.c_str());
+  }
+
+  void fault(const std::string& name, int64_t value) {
+    set_.push_back("GRAINLESS_FAKE_" + name);
+    setenv(set_.back().c_str(), std::to_string(value).c_str(), 1);
+  }
+
+  // Denoises on the module in `folder` and checks that the pixels are the CPU's.
+  Report run(const std::string& folder, const std::string& device = "auto") {
+    params_.device = device;
+    Engine engine({std::string(FAKE_MODULES) + "/" + folder, 2});
+    TestImage result(image_.format, image_.width, image_.height);
+    Report report;
+    const Status status =
+        engine.denoise(params_, white_noise(3, 12.0f), image_.view(), result.target(), {}, report);
+    EXPECT_TRUE(status.ok()) << status.message();
+    Engine plain({"", 2});
+    TestImage expected(image_.format, image_.width, image_.height);
+    Report ignored;
+    EXPECT_TRUE(
+        plain.denoise(params_, white_noise(3, 12.0f), image_.view(), expected.target(), {}, ignored)
+            .ok());
+    EXPECT_EQ(result.bytes, expected.bytes);
+    return report;
+  }
+
+  Params params_;
+  TestImage image_ = noisy_picture({Component::kU8, 3}, 700, 600, 12.0f);
+  std::vector<std::string> set_;
+};
+
+bool mentions(const Report& report, const std::string& text) {
+  for (const std::string& fallback : report.fallbacks) {
+    if (fallback.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_F(Fallback, AGoodModuleComputes) {
+  const Report report = run("fake-good");
+  EXPECT_EQ(report.device, "cuda:0");
+  EXPECT_EQ(report.device_description, "Fake card 0");
+  EXPECT_TRUE(report.fallbacks.empty());
+  EXPECT_TRUE(report.changed);
+}
+
+TEST_F(Fallback, SeveralCardsShareOneImage) {
+  const Report report = run("fake-good", "cuda");
+  EXPECT_GE(report.tiles, 2);
+  EXPECT_NE(report.device.find("cuda:"), std::string::npos);
+  EXPECT_EQ(run("fake-good", "cuda:1").device, "cuda:1");
+}
+
+TEST_F(Fallback, MissingModuleMeansTheCpuWithTheReason) {
+  const Report report = run("no-such-folder");
+  EXPECT_EQ(report.device, "cpu");
+  EXPECT_TRUE(mentions(report, "not installed"));
+}
+
+TEST_F(Fallback, ModulesOfAnotherVersionOrShapeAreRefusedWithTheReason) {
+  EXPECT_TRUE(mentions(run("fake-old"), "another version"));
+  EXPECT_TRUE(mentions(run("fake-strange"), "not a Grainless module"));
+}
+
+TEST_F(Fallback, ACardThatDoesNotExistOrIsRefusedIsNamed) {
+  fault("CARDS", 3);
+  EXPECT_TRUE(mentions(run("fake-good", "cuda:7"), "cuda:7"));
+  EXPECT_TRUE(mentions(run("fake-good", "cuda:2"), "too old"));
+}
+
+TEST_F(Fallback, NoCardAtAllIsSaid) {
+  fault("CARDS", 0);
+  const Report report = run("fake-good");
+  EXPECT_EQ(report.device, "cpu");
+  EXPECT_TRUE(mentions(report, "no NVIDIA graphics card"));
+}
+
+TEST_F(Fallback, OutOfMemoryMeansSmallerTilesOnTheSameCard) {
+  fault("MAX_PIXELS", 200000);
+  const Report report = run("fake-good");
+  EXPECT_EQ(report.device, "cuda:0");
+  EXPECT_GT(report.tiles, 1);
+  EXPECT_TRUE(mentions(report, "smaller tiles"));
+}
+
+TEST_F(Fallback, ABudgetIsKeptFromTheStart) {
+  fault("BUDGET", int64_t{2} * 100 * 250000);
+  fault("MAX_PIXELS", 250000);
+  const Report report = run("fake-good");
+  EXPECT_EQ(report.device, "cuda:0");
+  EXPECT_GT(report.tiles, 1);
+  EXPECT_TRUE(report.fallbacks.empty());
+}
+
+TEST_F(Fallback, ACardTooSmallForAnyTileGivesUpForTheCpu) {
+  fault("MAX_PIXELS", 100);
+  const Report report = run("fake-good");
+  EXPECT_EQ(report.device, "cpu");
+  EXPECT_TRUE(mentions(report, "the card is full"));
+}
+
+TEST_F(Fallback, AFailureInMidImageIsFinishedElsewhere) {
+  fault("MAX_PIXELS", 100000);
+  fault("FAIL_RUN", 3);
+  const Report alone = run("fake-good");
+  EXPECT_NE(alone.device.find("cpu"), std::string::npos);
+  EXPECT_TRUE(mentions(alone, "fell off the bus"));
+  const Report together = run("fake-good", "cuda");
+  EXPECT_EQ(together.device.find("cpu"), std::string::npos);
+  EXPECT_TRUE(mentions(together, "fell off the bus"));
+}
+
+TEST_F(Fallback, DevicesAreListedWithReasonsAndTheCpuLast) {
+  fault("CARDS", 3);
+  Engine engine({std::string(FAKE_MODULES) + "/fake-good", 1});
+  const std::vector<DeviceInfo> devices = engine.devices();
+  ASSERT_EQ(devices.size(), 4u);
+  EXPECT_TRUE(devices[0].usable);
+  EXPECT_FALSE(devices[2].usable);
+  EXPECT_EQ(devices[2].reason, "Fake card 2 is too old");
+  EXPECT_EQ(devices[3].name, "cpu");
+}
+
+}  // namespace
+}  // namespace grainless
