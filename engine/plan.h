@@ -54,7 +54,10 @@ struct Bm3dStage {
 
 // Weights from distances: w = exp(-max(D * gain - 2, 0) * decay), D the sum of squared differences
 // of match values over the patch and all channels. D * gain is the mean squared difference in units
-// of the noise variance, whose expectation for two noisy copies of one patch is 2.
+// of the noise variance, whose expectation for two noisy copies of one patch is 2. Beyond an
+// argument of -kNlmCutoff the weight is 0, on every backend: float can't tell much less from
+// nothing.
+inline constexpr float kNlmCutoff = 80.0f;
 struct NlmWeight {
   int32_t enabled;  // 0: the planes of this weight are copied
   float gain, decay;
@@ -62,7 +65,10 @@ struct NlmWeight {
 
 // Non-Local Means (Buades 2005) with one joint distance over the channels. For even patch sizes the
 // patch of pixel p spans p - patch / 2 .. p - patch / 2 + patch - 1. Pixels outside of the image
-// are its symmetric reflection.
+// are its symmetric reflection. With weights w over the other pixels q of the window and the
+// centre's own weight c (the largest w, 1 or 0), the result is v(p) + sum w (v(q) - v(p)) / (sum w
+// + c): written so, a constant stays what it is to the last bit. A pixel whose denominator is 0
+// keeps its value.
 struct NlmPlan {
   int32_t patch;
   int32_t radius;

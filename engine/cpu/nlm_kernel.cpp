@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "nlm_kernel.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/cpu/nlm_kernel.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace grainless {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::CappedTag<float, kNlmPad / 4>;
+using Ints = hn::RebindToSigned<Floats>;
+using FloatVector = hn::Vec<Floats>;
+using IntVector = hn::Vec<Ints>;
+
+// match_value() of pixel_math.h on a row, to the bit.
+void match_row(const float* HWY_RESTRICT value, ptrdiff_t count, float centre, float scale,
+               int32_t* HWY_RESTRICT match) {
+  const Floats d;
+  const auto knee = hn::Set(d, 256.0f);
+  for (ptrdiff_t x = 0; x < count; x += hn::Lanes(d)) {
+    const auto t = hn::Sub(hn::LoadU(d, value + x), hn::Set(d, centre));
+    auto a = hn::Abs(t);
+    const auto bent = hn::Add(knee, hn::Mul(hn::Sub(a, knee), hn::Set(d, 0.125f)));
+    a = hn::Min(hn::IfThenElse(hn::Gt(a, knee), bent, a), hn::Set(d, 511.875f));
+    const auto signed_value = hn::CopySign(hn::Mul(a, hn::Set(d, scale)), t);
+    hn::StoreU(hn::NearestInt(signed_value), Ints(), match + x);
+  }
+}
+
+// One row of squared differences between the image and its shifted self enters the column sums, the
+// row `patch` above leaves them (`square` still holds it).
+void update_columns(const NlmBlock& block, ptrdiff_t row_at, ptrdiff_t shift, ptrdiff_t first,
+                    ptrdiff_t count, int32_t* HWY_RESTRICT square) {
+  const Ints d;
+  int32_t* HWY_RESTRICT columns = block.columns;
+  for (ptrdiff_t x = first; x < first + count; x += hn::Lanes(d)) {
+    IntVector sum = hn::Zero(d);
+    for (int32_t c = 0; c < block.channels; ++c) {
+      const int32_t* p = block.match[c] + row_at + x;
+      const auto difference = hn::Sub(hn::LoadU(d, p), hn::LoadU(d, p + shift));
+      sum = hn::Add(sum, hn::Mul(difference, difference));
+    }
+    const auto change = hn::Sub(sum, hn::LoadU(d, square + x));
+    hn::StoreU(sum, d, square + x);
+    hn::StoreU(hn::Add(hn::LoadU(d, columns + x), change), d, columns + x);
+  }
+}
+
+// exp(-max(D * gain - 2, 0) * decay) by base 2, 0 beyond kNlmCutoff. Relative error of the power of
+// two: 1.7e-7 (polynomial fitted for least largest relative error on [-1/2, 1/2], exact at 0). No
+// fused multiply-add, so that all instruction sets agree.
+struct WeightCurve {
+  float slope, offset, cutoff;
+};
+
+WeightCurve weight_curve(const NlmWeight& weight) {
+  constexpr double kLog2e = 1.4426950408889634;
+  return {static_cast<float>(weight.gain * weight.decay * kLog2e),
+          static_cast<float>(2.0 * weight.decay * kLog2e), static_cast<float>(kNlmCutoff * kLog2e)};
+}
+
+HWY_INLINE FloatVector weight_of(const WeightCurve& curve, IntVector distance) {
+  const Floats df;
+  const Ints di;
+  const auto magic = hn::Set(df, 12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
+  const auto t = hn::Max(hn::Sub(hn::Mul(hn::ConvertTo(df, distance), hn::Set(df, curve.slope)),
+                                 hn::Set(df, curve.offset)),
+                         hn::Zero(df));
+  const auto rounded = hn::Sub(magic, t);
+  const auto f = hn::Sub(hn::Sub(magic, rounded), t);
+  auto power = hn::Set(df, 0.00132647273f);
+  power = hn::Add(hn::Mul(power, f), hn::Set(df, 0.00967151299f));
+  power = hn::Add(hn::Mul(power, f), hn::Set(df, 0.0555073358f));
+  power = hn::Add(hn::Mul(power, f), hn::Set(df, 0.240222424f));
+  power = hn::Add(hn::Mul(power, f), hn::Set(df, 0.693147004f));
+  power = hn::Add(hn::Mul(power, f), hn::Set(df, 1.0f));
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, rounded));
+  const auto scaled = hn::BitCast(df, hn::Add(hn::BitCast(di, power), exponent));
+  return hn::IfThenElseZero(hn::Le(t, hn::Set(df, curve.cutoff)), scaled);
+}
+
+// Weights of `count` pixels from the column sums that start at columns.
+void weigh_row(const NlmWeight& weight, int32_t patch, const int32_t* HWY_RESTRICT columns,
+               ptrdiff_t count, float* HWY_RESTRICT weights) {
+  const Floats df;
+  const Ints di;
+  const ptrdiff_t n = hn::Lanes(df);
+  const WeightCurve curve = weight_curve(weight);
+  for (ptrdiff_t x = 0; x < count; x += 2 * n) {
+    auto a = hn::LoadU(di, columns + x), b = hn::LoadU(di, columns + x + n);
+    for (int32_t k = 1; k < patch; ++k) {
+      a = hn::Add(a, hn::LoadU(di, columns + x + k));
+      b = hn::Add(b, hn::LoadU(di, columns + x + n + k));
+    }
+    hn::StoreU(weight_of(curve, a), df, weights + x);
+    hn::StoreU(weight_of(curve, b), df, weights + x + n);
+  }
+}
+
+// One row of the block: w(p, p + D) and w(p - D, p) = w(p, p - D) enter p's sums.
+template <int kCount>
+void accumulate_row(const NlmBlock& block, const NlmSums& sums, int32_t y, ptrdiff_t shift,
+                    const float* HWY_RESTRICT ahead, const float* HWY_RESTRICT behind) {
+  const Floats d;
+  const ptrdiff_t out = y * block.row;
+  const ptrdiff_t at = (y + block.margin) * block.stride + block.margin;
+  for (ptrdiff_t x = 0; x < block.width; x += hn::Lanes(d)) {
+    const auto wa = hn::LoadU(d, ahead + x), wb = hn::LoadU(d, behind + x);
+    for (int c = 0; c < kCount; ++c) {
+      const float* v = block.value[sums.first + c] + at + x;
+      float* HWY_RESTRICT difference = sums.difference[c] + out + x;
+      const auto own = hn::LoadU(d, v);
+      const auto a = hn::Mul(wa, hn::Sub(hn::LoadU(d, v + shift), own));
+      const auto b = hn::Mul(wb, hn::Sub(hn::LoadU(d, v - shift), own));
+      hn::StoreU(hn::Add(hn::LoadU(d, difference), hn::Add(a, b)), d, difference);
+    }
+    float* HWY_RESTRICT total = sums.total + out + x;
+    float* HWY_RESTRICT largest = sums.largest + out + x;
+    hn::StoreU(hn::Add(hn::LoadU(d, total), hn::Add(wa, wb)), d, total);
+    hn::StoreU(hn::Max(hn::LoadU(d, largest), hn::Max(wa, wb)), d, largest);
+  }
+}
+
+void accumulate_row(const NlmBlock& block, const NlmSums& sums, int32_t y, int32_t dx, int32_t dy) {
+  const ptrdiff_t shift = dy * block.stride + dx;
+  const float* ahead = sums.weights + ((y + dy) % (dy + 1)) * block.row + block.radius;
+  const float* behind = sums.weights + (y % (dy + 1)) * block.row + block.radius - dx;
+  if (sums.count == 1) accumulate_row<1>(block, sums, y, shift, ahead, behind);
+  if (sums.count == 2) accumulate_row<2>(block, sums, y, shift, ahead, behind);
+  if (sums.count == 3) accumulate_row<3>(block, sums, y, shift, ahead, behind);
+}
+
+// Weights are needed where p or p + D is in the block: rows -dy .. height - 1, columns first ..
+// first
+// + count - 1. Row y of weights is kept in slot (y + dy) % (dy + 1) until row y + dy has used it.
+void add_displacement(const NlmBlock& block, int32_t dx, int32_t dy) {
+  const int32_t first = std::min(-dx, 0), count = block.width + std::abs(dx);
+  const ptrdiff_t column = first + block.radius;  // of the leftmost pixel of the first patch
+  const ptrdiff_t shift = dy * block.stride + dx;
+  std::memset(block.squares, 0, sizeof(int32_t) * block.row * block.patch);
+  std::memset(block.columns, 0, sizeof(int32_t) * block.row);
+  const int32_t top = block.radius - dy;  // extended row of the topmost pixel of row -dy's patches
+  for (int32_t i = 0; i < block.height + dy + block.patch - 1; ++i) {
+    update_columns(block, (top + i) * block.stride, shift, column, count + block.patch - 1,
+                   block.squares + (i % block.patch) * block.row);
+    const int32_t y = i - dy - (block.patch - 1);
+    if (y < -dy) continue;
+    for (int32_t g = 0; g < block.group_count; ++g) {
+      const NlmSums& sums = block.groups[g];
+      weigh_row(sums.weight, block.patch, block.columns + column, count,
+                sums.weights + ((y + dy) % (dy + 1)) * block.row + column);
+      if (y >= 0) accumulate_row(block, sums, y, dx, dy);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace grainless
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace grainless {
+
+HWY_EXPORT(match_row);
+HWY_EXPORT(add_displacement);
+
+void nlm_match_row(const float* value, ptrdiff_t count, float centre, float scale, int32_t* match) {
+  HWY_DYNAMIC_DISPATCH(match_row)(value, count, centre, scale, match);
+}
+
+void nlm_add_displacement(const NlmBlock& block, int32_t dx, int32_t dy) {
+  HWY_DYNAMIC_DISPATCH(add_displacement)(block, dx, dy);
+}
+
+}  // namespace grainless
+#endif  // HWY_ONCE

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// The inner loops of Non-Local Means on one block of pixels, compiled for every instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/noise_model.h"
+#include "engine/plan.h"
+
+namespace grainless {
+
+inline constexpr ptrdiff_t kNlmPad = 64;  // elements a row may be read past what it needs
+
+// Planes that share one weight: sum of w * (v(q) - v(p)), sum of w, largest w, a pixel of the
+// block.
+struct NlmSums {
+  int32_t first, count;  // planes first .. first + count - 1
+  NlmWeight weight;
+  float* weights;  // (radius + 1) rows: the weights of one displacement, x from -radius
+  float* difference[kMaxChannels];
+  float* total;
+  float* largest;
+};
+
+// The extended planes hold the block and `margin` pixels round it, the image reflected at its
+// border; pixel (x, y) of the block is at (y + margin) * stride + x + margin. Every row may be read
+// and written kNlmPad elements past its end.
+struct NlmBlock {
+  int32_t width, height;
+  int32_t patch, radius;
+  int32_t margin;  // radius + patch / 2
+  int32_t channels;
+  ptrdiff_t stride;                    // of the extended planes
+  ptrdiff_t row;                       // of weights, squares, columns and sums
+  const int32_t* match[kMaxChannels];  // extended
+  const float* value[kMaxChannels];    // extended
+  int32_t* squares;                    // patch rows: squared differences
+  int32_t* columns;                    // one row: their sums over the height of a patch
+  int32_t group_count;
+  NlmSums groups[2];
+};
+
+// match_value() of `count` values; reads and writes up to kNlmPad more.
+void nlm_match_row(const float* value, ptrdiff_t count, float centre, float scale, int32_t* match);
+
+// Adds the contributions of the displacements (dx, dy) and (-dx, -dy) to every pixel of the block.
+// dy is not negative. A pixel's sums are the same bits in any block and on any instruction set.
+void nlm_add_displacement(const NlmBlock& block, int32_t dx, int32_t dy);
+
+}  // namespace grainless

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "engine/cpu/method.h"
+#include "engine/cpu/nlm_kernel.h"
+#include "engine/pixel_math.h"
+#include "engine/status.h"
+#include "tests/support/reference_nlm.h"
+
+namespace grainless {
+namespace {
+
+constexpr float kSigma = 20;
+
+Params nlm_params(int32_t search, int32_t patch) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  params.search = search;
+  params.patch = patch;
+  return params;
+}
+
+LevelPlan level_of(const Params& params, int32_t channels, float sigma = kSigma) {
+  const PixelFormat format{Component::kFloat, channels};
+  return make_plan(params, format, white_noise(channels, sigma)).level[0];
+}
+
+// Slopes, an edge and noise; the same at any size and position.
+Planes test_image(int32_t channels, int32_t width, int32_t height, float sigma = kSigma) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> noise(0, sigma);
+  Planes image(channels, {0, 0, width, height});
+  for (int32_t c = 0; c < channels; ++c) {
+    for (int32_t y = 0; y < height; ++y) {
+      for (int32_t x = 0; x < width; ++x) {
+        const int32_t edge = (x / 7 + y / 11) % 2;
+        *image.at(c, x, y) = 90.0f + 2.0f * (x % 16) - c * 60.0f + 40.0f * edge + noise(random);
+      }
+    }
+  }
+  return image;
+}
+
+Planes filtered(const LevelPlan& level, const Planes& image, const Rect& rect, int32_t threads,
+                const Callbacks& callbacks = {}) {
+  ThreadPool pool(threads);
+  Planes result(image.channels(), rect);
+  run_nlm({&level, image.rect().width, image.rect().height, &image, &result, &pool, &callbacks});
+  return result;
+}
+
+Planes filtered(const LevelPlan& level, const Planes& image) {
+  return filtered(level, image, image.rect(), 1);
+}
+
+Planes cropped(const Planes& image, const Rect& rect) {
+  Planes crop(image.channels(), rect);
+  for (int32_t c = 0; c < image.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      std::copy_n(image.at(c, rect.x, y), rect.width, crop.at(c, rect.x, y));
+    }
+  }
+  return crop;
+}
+
+template <typename Difference>
+double largest(const Planes& a, const Rect& rect, const Difference& difference) {
+  double worst = 0;
+  for (int32_t c = 0; c < a.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      for (int32_t x = rect.x; x < rect.right(); ++x) {
+        const double d = std::abs(difference(c, x, y));
+        worst = d <= worst ? worst : d;  // keeps a NaN, too
+      }
+    }
+  }
+  return worst;
+}
+
+double max_difference(const Planes& a, const Planes& b) {
+  return largest(a, a.rect(), [&](int32_t c, int32_t x, int32_t y) {
+    return double{*a.at(c, x, y)} - *b.at(c, x, y);
+  });
+}
+
+double rms_difference(const Planes& a, const Planes& b) {
+  double sum = 0;
+  for (int32_t c = 0; c < a.channels(); ++c) {
+    for (int32_t y = 0; y < a.rect().height; ++y) {
+      for (int32_t x = 0; x < a.rect().width; ++x) {
+        sum += std::pow(double{*a.at(c, x, y)} - *b.at(c, x, y), 2);
+      }
+    }
+  }
+  return std::sqrt(sum / (1.0 * a.rect().area() * a.channels()));
+}
+
+bool same_bits(const Planes& part, const Planes& whole) {
+  const Rect& rect = part.rect();
+  for (int32_t c = 0; c < part.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      const size_t bytes = sizeof(float) * rect.width;
+      if (std::memcmp(part.at(c, rect.x, y), whole.at(c, rect.x, y), bytes) != 0) return false;
+    }
+  }
+  return true;
+}
+
+// Float against double sums, and polynomial against library exponentials.
+constexpr double kTwinTolerance = 1e-3;
+// Rounded matching moves the small weights of pixels without any alike by some percent.
+constexpr double kRealTolerance = 0.25;  // root of the mean square
+
+struct TwinCase {
+  int32_t channels, width, height, search, patch;
+  Centre centre;
+  double luma, chroma;
+};
+
+class NlmTwin : public testing::TestWithParam<TwinCase> {};
+
+TEST_P(NlmTwin, AgreesWithPlainDouble) {
+  const TwinCase& test = GetParam();
+  Params params = nlm_params(test.search, test.patch);
+  params.centre = static_cast<int32_t>(test.centre);
+  params.luma = test.luma;
+  params.chroma = test.chroma;
+  const LevelPlan level = level_of(params, test.channels);
+  const Planes image = test_image(test.channels, test.width, test.height);
+  const Planes result = filtered(level, image);
+  const Planes expected = test::reference_nlm(level.nlm, image, test::Matching::kRounded);
+  EXPECT_LT(max_difference(result, expected), kTwinTolerance);
+  const Planes real = test::reference_nlm(level.nlm, image, test::Matching::kReal);
+  EXPECT_LT(rms_difference(result, real), kRealTolerance);
+  if (test.width > 16) {
+    EXPECT_GT(rms_difference(result, image), 5);
+  }
+}
+
+constexpr TwinCase kTwinCases[] = {
+    {1, 1, 1, 21, 7, Centre::kMax, 100, 100},   {1, 1, 1, 3, 2, Centre::kZero, 100, 100},
+    {1, 1, 29, 9, 5, Centre::kOne, 100, 100},   {1, 29, 1, 9, 4, Centre::kMax, 100, 100},
+    {3, 2, 3, 21, 7, Centre::kMax, 100, 100},   {1, 9, 7, 63, 16, Centre::kMax, 100, 100},
+    {1, 33, 21, 7, 3, Centre::kMax, 100, 100},  {1, 31, 18, 7, 3, Centre::kOne, 100, 100},
+    {1, 31, 18, 7, 3, Centre::kZero, 100, 100}, {1, 65, 17, 9, 2, Centre::kMax, 100, 100},
+    {1, 24, 35, 11, 6, Centre::kMax, 100, 100}, {1, 20, 20, 5, 15, Centre::kMax, 100, 100},
+    {3, 35, 19, 7, 3, Centre::kMax, 100, 100},  {3, 35, 19, 7, 5, Centre::kOne, 150, 150},
+    {3, 22, 23, 9, 4, Centre::kMax, 60, 180},   {3, 22, 23, 7, 3, Centre::kZero, 0, 100},
+    {3, 22, 23, 7, 3, Centre::kMax, 100, 0},
+};
+INSTANTIATE_TEST_SUITE_P(Cases, NlmTwin, testing::ValuesIn(kTwinCases));
+
+TEST(Nlm, AnyRectangleGivesTheBitsOfTheWhole) {
+  for (int32_t channels : {1, 3}) {
+    Params params = nlm_params(11, channels == 1 ? 7 : 4);
+    params.chroma = 150;
+    const LevelPlan level = level_of(params, channels);
+    const Planes image = test_image(channels, 301, 133);
+    const Planes whole = filtered(level, image);
+    const int32_t halo = level.nlm.radius + level.nlm.patch / 2;
+    for (const Rect& rect : {Rect{0, 0, 1, 1}, Rect{300, 132, 1, 1}, Rect{13, 1, 270, 70},
+                             Rect{5, 64, 17, 69}, Rect{255, 63, 46, 3}}) {
+      EXPECT_TRUE(same_bits(filtered(level, image, rect, 2), whole)) << rect.x << ' ' << rect.y;
+      const Planes source = cropped(image, intersect(expand(rect, halo), image.rect()));
+      Planes part(channels, rect);
+      ThreadPool pool(1);
+      const Callbacks callbacks;
+      run_nlm({&level, 301, 133, &source, &part, &pool, &callbacks});
+      EXPECT_TRUE(same_bits(part, whole)) << rect.x << ' ' << rect.y;
+    }
+  }
+}
+
+TEST(Nlm, ThreadsDoNotMatter) {
+  const LevelPlan level = level_of(nlm_params(9, 5), 3);
+  const Planes image = test_image(3, 530, 150);
+  const Planes one = filtered(level, image);
+  for (int32_t threads : {2, 3, 5}) {
+    EXPECT_TRUE(same_bits(filtered(level, image, image.rect(), threads), one)) << threads;
+  }
+}
+
+TEST(Nlm, ConstantImageStaysBitForBit) {
+  const LevelPlan level = level_of(nlm_params(21, 7), 3);
+  Planes image(3, {0, 0, 40, 30});
+  for (int32_t c = 0; c < 3; ++c) {
+    for (int32_t y = 0; y < 30; ++y) std::fill_n(image.at(c, 0, y), 40, 33.37f * (c + 1));
+  }
+  EXPECT_TRUE(same_bits(filtered(level, image), image));
+}
+
+TEST(Nlm, TranspositionCommutes) {
+  const LevelPlan level = level_of(nlm_params(13, 6), 1);
+  const Planes image = test_image(1, 90, 70);
+  Planes transposed(1, {0, 0, 70, 90});
+  for (int32_t y = 0; y < 70; ++y) {
+    for (int32_t x = 0; x < 90; ++x) *transposed.at(0, y, x) = *image.at(0, x, y);
+  }
+  const Planes result = filtered(level, image), other = filtered(level, transposed);
+  const auto difference = [&](int32_t c, int32_t x, int32_t y) {
+    return double{*result.at(c, x, y)} - *other.at(c, y, x);
+  };
+  EXPECT_LT(largest(result, result.rect(), difference), 1e-3);
+}
+
+TEST(Nlm, NegativesCommute) {
+  const LevelPlan level = level_of(nlm_params(13, 5), 1);
+  const Planes image = test_image(1, 90, 70);
+  Planes negative(1, image.rect());
+  for (int32_t y = 0; y < 70; ++y) {
+    for (int32_t x = 0; x < 90; ++x) *negative.at(0, x, y) = 255.0f - *image.at(0, x, y);
+  }
+  const Planes result = filtered(level, image), other = filtered(level, negative);
+  const auto difference = [&](int32_t c, int32_t x, int32_t y) {
+    return double{*result.at(c, x, y)} - (255.0 - *other.at(c, x, y));
+  };
+  EXPECT_LT(largest(result, result.rect(), difference), 2e-3);
+}
+
+TEST(Nlm, LonelyPixelKeepsItsValue) {
+  Planes image(1, {0, 0, 31, 31});
+  for (int32_t y = 0; y < 31; ++y) std::fill_n(image.at(0, 0, y), 31, 20.0f);
+  *image.at(0, 15, 15) = 250.0f;
+  Params params = nlm_params(5, 3);
+  for (Centre centre : {Centre::kMax, Centre::kOne, Centre::kZero}) {
+    params.centre = static_cast<int32_t>(centre);
+    EXPECT_EQ(*filtered(level_of(params, 1, 2), image).at(0, 15, 15), 250.0f);
+  }
+}
+
+TEST(Nlm, MatchRowsAreMatchValues) {
+  constexpr int32_t kCount = 4000;
+  std::vector<float> values(kCount + kNlmPad);
+  std::vector<int32_t> match(kCount + kNlmPad);
+  for (int32_t i = 0; i < kCount; ++i) values[i] = (i - 1200) * 0.625f;
+  for (float scale : {0.37f, 1.28f, 4.0f, 31.9f}) {
+    nlm_match_row(values.data(), kCount, 127.5f, scale, match.data());
+    for (int32_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(match[i], match_value(values[i], 127.5f, scale)) << values[i];
+    }
+  }
+}
+
+TEST(Nlm, CancelIsAnsweredSoon) {
+  using Clock = std::chrono::steady_clock;
+  const LevelPlan level = level_of(nlm_params(63, 16), 3);
+  const Planes image = test_image(3, 1500, 1000);
+  CancelToken token;
+  Callbacks callbacks;
+  callbacks.cancel = &token;
+  Clock::time_point asked;
+  std::thread user([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    asked = Clock::now();
+    token.cancel();
+  });
+  ErrorCode code = ErrorCode::kOk;
+  try {
+    filtered(level, image, image.rect(), 2, callbacks);
+  } catch (const Error& error) {
+    code = error.code();
+  }
+  const Clock::time_point answered = Clock::now();
+  user.join();
+  EXPECT_EQ(code, ErrorCode::kCancelled);
+  EXPECT_LT(std::chrono::duration<double>(answered - asked).count(), 0.1);
+}
+
+TEST(Nlm, ProgressRisesToOne) {
+  const Planes image = test_image(1, 600, 200);
+  double last = 0;
+  Callbacks callbacks;
+  callbacks.progress = [&](double fraction) {
+    EXPECT_GE(fraction, last);
+    last = fraction;
+  };
+  filtered(level_of(nlm_params(3, 3), 1), image, image.rect(), 3, callbacks);
+  EXPECT_EQ(last, 1.0);
+}
+
+TEST(Nlm, MemoryIsBoundedWhateverTheSize) {
+  const LevelPlan level = level_of(nlm_params(63, 16), 3);
+  const uint64_t megapixel = nlm_bytes(level, 3, 1024, 1024, 2);
+  EXPECT_LE(megapixel, uint64_t{40} << 20);
+  EXPECT_EQ(nlm_bytes(level, 3, 6000, 4000, 2), megapixel);
+}
+
+}  // namespace
+}  // namespace grainless
