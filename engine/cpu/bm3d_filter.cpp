@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// Sums are formed in an order that does not depend on the width of a vector, and without fused
+// multiply-add: the result is the same bits on every instruction set.
+#include "bm3d_filter.h"
+
+#include <algorithm>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/cpu/bm3d_filter.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace grainless {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Patch rows have 8 or 16 floats, whole patches a multiple of 16.
+using DRow = hn::CappedTag<float, 8>;
+using DPatch = hn::CappedTag<float, 16>;
+
+// Sides of a patch known at compile time (kPatch) or only at run time (kPatch == 0).
+template <int kPatch>
+struct Shape {
+  explicit Shape(const FilterTables& tables) : patch_(tables.patch), stride_(tables.stride) {}
+  HWY_INLINE int32_t patch() const { return kPatch > 0 ? kPatch : patch_; }
+  HWY_INLINE int32_t stride() const { return kPatch > 0 ? (kPatch + 7) / 8 * 8 : stride_; }
+  HWY_INLINE int32_t size() const { return (patch() * stride() + 15) / 16 * 16; }
+
+ private:
+  int32_t patch_, stride_;
+};
+
+// out = left * right.
+template <int kPatch>
+HWY_INLINE void multiply(const Shape<kPatch>& shape, const float* HWY_RESTRICT left,
+                         int32_t left_stride, const float* HWY_RESTRICT right,
+                         float* HWY_RESTRICT out) {
+  const DRow d;
+  for (int32_t c = 0; c < shape.stride(); c += static_cast<int32_t>(hn::Lanes(d))) {
+    for (int32_t k = 0; k < shape.patch(); ++k) {
+      auto sum = hn::Mul(hn::Set(d, left[k * left_stride]), hn::Load(d, right + c));
+      for (int32_t i = 1; i < shape.patch(); ++i) {
+        const auto row = hn::Load(d, right + i * shape.stride() + c);
+        sum = hn::Add(sum, hn::Mul(hn::Set(d, left[k * left_stride + i]), row));
+      }
+      hn::Store(sum, d, out + k * shape.stride() + c);
+    }
+  }
+}
+
+// patch = m * patch * m^T.
+template <int kPatch>
+HWY_INLINE void transform(const Shape<kPatch>& shape, const float* m, const float* m_transposed,
+                          float* HWY_RESTRICT temporary, float* HWY_RESTRICT patch) {
+  multiply(shape, patch, shape.stride(), m_transposed, temporary);
+  multiply(shape, m, shape.patch(), temporary, patch);
+}
+
+// One step of the Haar transform: a, b = (a + b, a - b) / sqrt 2. Its own inverse.
+HWY_INLINE void butterfly(float* HWY_RESTRICT a, float* HWY_RESTRICT b) {
+  const DPatch d;
+  const auto half = hn::Set(d, 0.70710678118654752f);
+  const auto va = hn::Load(d, a), vb = hn::Load(d, b);
+  hn::Store(hn::Mul(hn::Add(va, vb), half), d, a);
+  hn::Store(hn::Mul(hn::Sub(va, vb), half), d, b);
+}
+
+// Orthonormal Haar transform along `count` patches of `size` coefficients; the mean ends in the
+// first.
+HWY_INLINE void haar(float* group, int32_t count, int32_t size, bool forward) {
+  const int32_t n = static_cast<int32_t>(hn::Lanes(DPatch()));
+  for (int32_t c = 0; c < size; c += n) {
+    for (int32_t i = 1; i < count; i *= 2) {
+      const int32_t step = forward ? i : count / 2 / i;
+      for (int32_t j = 0; j < count; j += 2 * step) {
+        butterfly(group + j * size + c, group + (j + step) * size + c);
+      }
+    }
+  }
+}
+
+// Returns how many coefficients remain, the mean among them.
+HWY_INLINE int32_t hard_threshold(float* group, int32_t total, float threshold) {
+  const DPatch d;
+  const float mean = group[0];
+  const auto bound = hn::Set(d, threshold);
+  group[0] = 0;
+  int32_t retained = 1;
+  for (int32_t i = 0; i < total; i += static_cast<int32_t>(hn::Lanes(d))) {
+    const auto v = hn::Load(d, group + i);
+    const auto keep = hn::Gt(hn::Abs(v), bound);
+    retained += static_cast<int32_t>(hn::CountTrue(d, keep));
+    hn::Store(hn::IfThenElseZero(keep, v), d, group + i);
+  }
+  group[0] = mean;
+  return retained;
+}
+
+// Empirical Wiener filter. Returns the sum of squared weights, the mean's 1 among them.
+HWY_INLINE float wiener(float* HWY_RESTRICT noisy, const float* HWY_RESTRICT pilot,
+                        float* HWY_RESTRICT sums, int32_t count, int32_t size, float variance) {
+  const DPatch d;
+  const int32_t n = static_cast<int32_t>(hn::Lanes(d));
+  const float mean = noisy[0];
+  const auto v = hn::Set(d, variance);
+  for (int32_t c = 0; c < size; c += n) {
+    auto sum = hn::Zero(d);
+    for (int32_t i = c; i < count * size; i += size) {
+      const auto s = hn::Load(d, pilot + i);
+      const auto energy = hn::Mul(s, s);
+      const auto weight = hn::Div(energy, hn::Add(energy, v));
+      sum = hn::Add(sum, hn::Mul(weight, weight));
+      hn::Store(hn::Mul(weight, hn::Load(d, noisy + i)), d, noisy + i);
+    }
+    hn::Store(sum, d, sums + c);
+  }
+  const float s = pilot[0] * pilot[0], weight = s / (s + variance);
+  sums[0] += 1 - weight * weight;
+  noisy[0] = mean;
+  float* last = sums + size - 16;
+  for (float* in = sums; in < last; ++in) in[16] += in[0];
+  for (int32_t half = 8; half >= 1; half /= 2) {
+    for (int32_t i = 0; i < half; ++i) last[i] += last[i + half];
+  }
+  return last[0];
+}
+
+template <int kPatch>
+HWY_INLINE void gather(const Shape<kPatch>& shape, const Planes& plane, int32_t c,
+                       const PatchGroup& group, float* HWY_RESTRICT out) {
+  const size_t row_bytes = shape.patch() * sizeof(float);
+  if (kPatch != 8) std::fill(out, out + group.count * shape.size(), 0.0f);
+  for (int32_t i = 0; i < group.count; ++i) {
+    const float* in = plane.at(c, group.x[i], group.y[i]);
+    float* patch = out + i * shape.size();
+    for (int32_t y = 0; y < shape.patch(); ++y) {
+      std::memcpy(patch + y * shape.stride(), in + y * plane.stride(), row_bytes);
+    }
+  }
+}
+
+template <int kPatch>
+HWY_INLINE void add_patch(const Shape<kPatch>& shape, const float* HWY_RESTRICT window,
+                          const float* HWY_RESTRICT patch, int32_t c, int32_t x, int32_t y,
+                          Aggregate& out) {
+  const DRow d;
+  const ptrdiff_t stride = out.sum.stride();
+  float* HWY_RESTRICT sum = out.sum.at(c, x, y);
+  float* HWY_RESTRICT weight = out.weight.at(c, x, y);
+  for (int32_t row = 0; row < shape.patch(); ++row) {
+    if constexpr (kPatch == 8) {
+      for (int32_t i = 0; i < 8; i += static_cast<int32_t>(hn::Lanes(d))) {
+        const auto w = hn::Load(d, window + i);
+        const auto value = hn::Mul(w, hn::Load(d, patch + i));
+        hn::StoreU(hn::Add(hn::LoadU(d, sum + i), value), d, sum + i);
+        hn::StoreU(hn::Add(hn::LoadU(d, weight + i), w), d, weight + i);
+      }
+    } else {
+      // Not a float beyond the patch: the next cell's thread may be at work there.
+      for (int32_t i = 0; i < shape.patch(); ++i) {
+        sum[i] += window[i] * patch[i];
+        weight[i] += window[i];
+      }
+    }
+    sum += stride;
+    weight += stride;
+    window += shape.stride();
+    patch += shape.stride();
+  }
+}
+
+template <int kPatch>
+void filter_shaped(const GroupFilter& filter, const PatchGroup& group, int32_t c, float shrink) {
+  const FilterTables& tables = *filter.tables;
+  const Shape<kPatch> shape(tables);
+  const int32_t size = shape.size(), total = group.count * size;
+  float* noisy = filter.scratch->noisy;
+  float* pilot = filter.scratch->pilot;
+  float* temporary = filter.scratch->temporary;
+  float weight;
+  gather(shape, *filter.noisy, c, group, noisy);
+  for (int32_t i = 0; i < total; i += size) {
+    transform(shape, tables.forward, tables.forward_t, temporary, noisy + i);
+  }
+  haar(noisy, group.count, size, true);
+  if (filter.pilot == nullptr) {
+    weight = 1.0f / static_cast<float>(hard_threshold(noisy, total, shrink));
+  } else {
+    gather(shape, *filter.pilot, c, group, pilot);
+    for (int32_t i = 0; i < total; i += size) {
+      transform(shape, tables.forward, tables.forward_t, temporary, pilot + i);
+    }
+    haar(pilot, group.count, size, true);
+    weight = 1.0f / wiener(noisy, pilot, temporary, group.count, size, shrink);
+  }
+  haar(noisy, group.count, size, false);
+  for (int32_t i = 0; i < total; i += size) {
+    transform(shape, tables.inverse, tables.inverse_t, temporary, noisy + i);
+  }
+  const DPatch d;
+  for (int32_t i = 0; i < size; i += static_cast<int32_t>(hn::Lanes(d))) {
+    hn::Store(hn::Mul(hn::Set(d, weight), hn::Load(d, tables.window + i)), d, pilot + i);
+  }
+  for (int32_t i = 0; i < group.count; ++i) {
+    if (filter.out->takes(group.x[i], group.y[i], tables.patch)) {
+      add_patch(shape, pilot, noisy + i * size, c, group.x[i], group.y[i], *filter.out);
+    }
+  }
+}
+
+void filter_any(const GroupFilter& filter, const PatchGroup& group, int32_t c, float shrink) {
+  if (filter.tables->patch == 8)
+    filter_shaped<8>(filter, group, c, shrink);
+  else
+    filter_shaped<0>(filter, group, c, shrink);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace grainless
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace grainless {
+
+HWY_EXPORT(filter_any);
+
+void filter_group(const GroupFilter& filter, const PatchGroup& group, int32_t c, float shrink) {
+  HWY_DYNAMIC_DISPATCH(filter_any)(filter, group, c, shrink);
+}
+
+bool Aggregate::takes(int32_t x, int32_t y, int32_t patch) const {
+  return !intersect(wanted, {x, y, patch, patch}).empty();
+}
+
+void Aggregate::divide(int32_t c, int32_t y0, int32_t y1) {
+  for (int32_t y = y0; y < y1; ++y) {
+    float* value = sum.at(c, wanted.x, y);
+    const float* by = weight.at(c, wanted.x, y);
+    for (int32_t x = 0; x < wanted.width; ++x) value[x] /= by[x];
+  }
+}
+
+FilterTables::FilterTables(const Bm3dStage& stage)
+    : patch(stage.patch),
+      stride((stage.patch + 7) / 8 * 8),
+      forward{},
+      inverse{},
+      forward_t{},
+      inverse_t{},
+      window{} {
+  std::copy(stage.forward, stage.forward + patch * patch, forward);
+  std::copy(stage.inverse, stage.inverse + patch * patch, inverse);
+  for (int32_t y = 0; y < patch; ++y) {
+    for (int32_t x = 0; x < patch; ++x) {
+      forward_t[y * stride + x] = stage.forward[x * patch + y];
+      inverse_t[y * stride + x] = stage.inverse[x * patch + y];
+      window[y * stride + x] = stage.kaiser[y] * stage.kaiser[x];
+    }
+  }
+}
+
+}  // namespace grainless
+#endif  // HWY_ONCE

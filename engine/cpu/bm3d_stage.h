@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// One stage of BM3D over one rectangle.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/plan.h"
+#include "engine/progress.h"
+#include "engine/rect.h"
+#include "engine/thread_pool.h"
+#include "planes.h"
+
+namespace grainless {
+
+struct Bm3dStageJob {
+  const Bm3dStage* stage;
+  int32_t image_width, image_height;
+  const Planes* noisy;
+  const Planes* pilot;  // the first stage's estimate; null in the first stage
+  Rect wanted;
+  ThreadPool* pool;
+  const Callbacks* callbacks;
+  double progress_from, progress_to;
+};
+
+// Pixels that the stage's result in `wanted` depends on: what noisy and pilot must hold.
+Rect bm3d_support(const Bm3dStage& stage, const Rect& wanted, int32_t width, int32_t height);
+
+// The stage's estimate, over at least `wanted`.
+Planes run_bm3d_stage(const Bm3dStageJob& job);
+
+// Bytes that run_bm3d_stage holds at most, its result included.
+uint64_t bm3d_stage_bytes(const Bm3dStage& stage, int32_t channels, const Rect& wanted,
+                          int32_t width, int32_t height, int32_t threads);
+
+}  // namespace grainless
