@@ -26,7 +26,8 @@ inline constexpr int32_t kFillRadius = 8;  // pixels round an invalid one whose 
 // values, shifted right by distance_shift, capped at kMaxKeyDistance), bits 11..0 its index in the
 // search window, 1 + (dy + radius) * (2 * radius + 1) + (dx + radius), which needs radius <= 31.
 // The reference itself has key 0. The group is the `group` smallest keys whose distance is at most
-// max_distance, cut to a power of two: a total order, the same on every backend.
+// max_distance, cut to a power of two: a total order, the same on every backend. In this order the
+// patches enter the Haar transform, whose pairs are neighbours: (0, 1), (2, 3), then their sums.
 inline constexpr int32_t kKeyIndexBits = 12;
 inline constexpr uint32_t kMaxKeyDistance = (1u << 20) - 1;
 
@@ -41,7 +42,9 @@ struct Bm3dStage {
   int32_t distance_shift;
   float match_centre, match_scale;  // of the luma plane, see match_value
   // Stage 1: hard threshold lambda * sigma of each channel's coefficients. Stage 2: noise variance
-  // mu^2 * sigma^2 in the Wiener weight s^2 / (s^2 + v). A channel with 0 is copied.
+  // mu^2 * sigma^2 in the Wiener weight s^2 / (s^2 + v). A channel with 0 is copied. The group's mean
+  // (coefficient 0, 0 of both transforms) is kept unchanged, counts as retained and weighs 1 in the
+  // sum of W^2: so a constant stays what it is, at any brightness.
   float shrink[kMaxChannels];
   // Separable patch transform, row-major patch x patch: coefficients = F * P * F^T, back with
   // I = F^-1. Rows of F have unit norm: white noise keeps its variance in every coefficient.
