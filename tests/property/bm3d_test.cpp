@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/cpu/bm3d_stage.h"
+#include "engine/cpu/method.h"
+#include "engine/status.h"
+#include "hwy/targets.h"
+#include "tests/support/reference_bm3d.h"
+
+namespace grainless {
+namespace {
+
+constexpr float kSigma = 20;
+
+LevelPlan level_of(const Params& params, int32_t channels, float sigma = kSigma) {
+  const PixelFormat format{Component::kFloat, channels};
+  return make_plan(params, format, white_noise(channels, sigma)).level[0];
+}
+
+Params small_params(int32_t search, int32_t patch, int32_t step, int32_t group) {
+  Params params;
+  params.search = search;
+  params.patch = patch;
+  params.step = step;
+  params.group = group;
+  return params;
+}
+
+// A slope, edges, a texture and noise.
+Planes picture(int32_t channels, int32_t width, int32_t height, float sigma = kSigma) {
+  std::mt19937 random(11);
+  std::normal_distribution<float> noise(0, 1);
+  Planes image(channels, {0, 0, width, height});
+  for (int32_t c = 0; c < channels; ++c) {
+    for (int32_t y = 0; y < height; ++y) {
+      for (int32_t x = 0; x < width; ++x) {
+        const float edge = 45.0f * ((x / 9 + y / 13) % 2),
+                    wave = 10.0f * std::sin(0.9f * x + 0.4f * y);
+        *image.at(c, x, y) = 80.0f + 0.5f * x - 40.0f * c + edge + wave + sigma * noise(random);
+      }
+    }
+  }
+  return image;
+}
+
+Planes filtered(const LevelPlan& level, const Planes& image, const Rect& rect, int32_t threads,
+                int32_t width, int32_t height, const Callbacks& callbacks = {}) {
+  ThreadPool pool(threads);
+  Planes result(image.channels(), rect);
+  run_bm3d({&level, width, height, &image, &result, &pool, &callbacks});
+  return result;
+}
+
+Planes filtered(const LevelPlan& level, const Planes& image, int32_t threads = 1) {
+  const Rect& rect = image.rect();
+  return filtered(level, image, rect, threads, rect.width, rect.height);
+}
+
+Planes one_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot) {
+  ThreadPool pool(1);
+  const Callbacks callbacks;
+  const Rect& rect = noisy.rect();
+  return run_bm3d_stage(
+      {&stage, rect.width, rect.height, &noisy, pilot, rect, &pool, &callbacks, 0, 1});
+}
+
+// f(x, y) of every pixel of every channel of a.
+template <typename Change>
+Planes changed(const Planes& a, const Rect& rect, const Change& f) {
+  Planes result(a.channels(), rect);
+  for (int32_t c = 0; c < a.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      for (int32_t x = rect.x; x < rect.right(); ++x) *result.at(c, x, y) = f(c, x, y);
+    }
+  }
+  return result;
+}
+
+Planes cropped(const Planes& a, const Rect& rect) {
+  return changed(a, rect, [&](int32_t c, int32_t x, int32_t y) { return *a.at(c, x, y); });
+}
+
+Planes transposed(const Planes& a) {
+  const Rect rect{0, 0, a.rect().height, a.rect().width};
+  return changed(a, rect, [&](int32_t c, int32_t x, int32_t y) { return *a.at(c, y, x); });
+}
+
+struct Difference {
+  double largest = 0, psnr = 0;  // peak 255
+};
+
+Difference difference(const Planes& a, const Planes& b) {
+  double squares = 0;
+  Difference result;
+  const Rect& rect = b.rect();
+  for (int32_t c = 0; c < b.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      for (int32_t x = rect.x; x < rect.right(); ++x) {
+        const double d = std::abs(double{*a.at(c, x, y)} - *b.at(c, x, y));
+        result.largest = d <= result.largest ? result.largest : d;  // keeps a NaN, too
+        squares += d * d;
+      }
+    }
+  }
+  const double mean = squares / (1.0 * rect.width * rect.height * b.channels());
+  result.psnr = 10 * std::log10(255.0 * 255.0 / mean);
+  return result;
+}
+
+bool same_bits(const Planes& a, const Planes& b, const Rect& rect) {
+  for (int32_t c = 0; c < b.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      if (std::memcmp(a.at(c, rect.x, y), b.at(c, rect.x, y), rect.width * sizeof(float)) != 0) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// Each stage on its own against the twin, on the same pilot: a pilot's last bits may change what
+// matches, which is no error.
+void expect_stages_agree(const LevelPlan& level, const Planes& image) {
+  const Planes pilot = one_stage(level.bm3d[0], image, nullptr);
+  EXPECT_LT(difference(pilot, test::reference_bm3d_stage(level.bm3d[0], image, nullptr)).largest,
+            0.02);
+  const Planes pilot_here = cropped(pilot, image.rect());
+  const Planes result = one_stage(level.bm3d[1], image, &pilot_here);
+  EXPECT_LT(
+      difference(result, test::reference_bm3d_stage(level.bm3d[1], image, &pilot_here)).largest,
+      0.02);
+  EXPECT_GT(difference(result, image).largest, 1.0);
+}
+
+TEST(Bm3d, StagesAgreeWithTheTwinForAllPatchesAndTransforms) {
+  for (int32_t patch = 2; patch <= kMaxPatch; ++patch) {
+    for (int32_t transform = 0; transform < 3; ++transform) {
+      SCOPED_TRACE(testing::Message() << "patch " << patch << " transform " << transform);
+      Params params = small_params(9, patch, (patch + 1) / 2, 8);
+      params.transform = transform;
+      expect_stages_agree(level_of(params, 1), picture(1, patch + 15, patch + 12));
+    }
+  }
+}
+
+TEST(Bm3d, StagesAgreeWithTheTwinForAllStepsAndGroups) {
+  for (int32_t step = 1; step <= 8; ++step) {
+    const int32_t group = 1 << (step % 6);
+    SCOPED_TRACE(testing::Message() << "step " << step << " group " << group);
+    expect_stages_agree(level_of(small_params(7, 8, step, group), 1), picture(1, 29, 26));
+  }
+}
+
+TEST(Bm3d, StagesAgreeWithTheTwinForSmallAndOddSizes) {
+  for (const auto& [width, height] :
+       {std::pair{8, 8}, {8, 9}, {9, 8}, {11, 31}, {33, 10}, {70, 9}}) {
+    SCOPED_TRACE(testing::Message() << width << " x " << height);
+    expect_stages_agree(level_of(small_params(63, 8, 3, 32), 1), picture(1, width, height));
+  }
+}
+
+TEST(Bm3d, StagesAgreeWithTheTwinInColourAndAcrossCells) {
+  expect_stages_agree(level_of(small_params(11, 8, 4, 16), 3), picture(3, 45, 38));
+  expect_stages_agree(level_of(small_params(5, 4, 4, 16), 1), picture(1, 150, 70));
+  expect_stages_agree(level_of(small_params(15, 8, 4, 16), 1, 60), picture(1, 70, 40, 60));
+}
+
+TEST(Bm3d, BothStagesAgreeWithTheTwin) {
+  const LevelPlan level = level_of(small_params(21, 8, 4, 0), 3);
+  const Planes image = picture(3, 52, 41);
+  EXPECT_GT(difference(filtered(level, image), test::reference_bm3d(level, image)).psnr, 80);
+}
+
+TEST(Bm3d, PlaceAndThreadsDoNotMatter) {
+  const int32_t width = 210, height = 170;
+  for (const auto& [patch, step, channels] : {std::tuple{8, 3, 3}, {5, 4, 1}, {12, 7, 1}}) {
+    const LevelPlan level = level_of(small_params(17, patch, step, 16), channels);
+    const Planes image = picture(channels, width, height);
+    const Planes whole = filtered(level, image);
+    for (int32_t threads : {2, 3, 5}) {
+      EXPECT_TRUE(same_bits(whole, filtered(level, image, threads), image.rect())) << threads;
+    }
+    for (const Rect& rect : {Rect{0, 0, 1, 1}, Rect{63, 64, 2, 1}, Rect{1, 5, 130, 66},
+                             Rect{100, 33, 110, 137}, Rect{209, 169, 1, 1}, Rect{77, 90, 31, 29}}) {
+      const int32_t halo = 2 * (16 + patch - 1);
+      const Planes source = cropped(image, intersect(expand(rect, halo), image.rect()));
+      const Planes part = filtered(level, source, rect, 2, width, height);
+      EXPECT_TRUE(same_bits(whole, part, rect)) << rect.x << ' ' << rect.y << ' ' << rect.width;
+    }
+  }
+}
+
+TEST(Bm3d, InstructionSetDoesNotMatter) {
+  const Planes image = picture(3, 75, 60);
+  for (int32_t patch : {8, 7}) {
+    const LevelPlan level = level_of(small_params(13, patch, 3, 32), 3);
+    const Planes best = filtered(level, image);
+    for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
+      hwy::SetSupportedTargetsForTest(targets & -targets);
+      EXPECT_TRUE(same_bits(best, filtered(level, image), image.rect()))
+          << hwy::TargetName(targets & -targets);
+      hwy::SetSupportedTargetsForTest(0);
+    }
+  }
+}
+
+TEST(Bm3d, ConstantImageStaysConstant) {
+  for (float value : {0.0f, 0.3f, 128.0f, 255.0f, 900.0f}) {
+    Planes image(1, {0, 0, 50, 40});
+    image = changed(image, image.rect(), [&](int32_t, int32_t, int32_t) { return value; });
+    for (int32_t transform = 0; transform < 3; ++transform) {
+      Params params;
+      params.transform = transform;
+      const Difference d = difference(filtered(level_of(params, 1), image), image);
+      EXPECT_LE(d.largest, 2e-5 * value) << value;  // hundreds of float sums, twice
+    }
+  }
+}
+
+TEST(Bm3d, ChannelWithoutStrengthIsCopied) {
+  for (int32_t kept : {0, 1}) {
+    Params params = small_params(13, 8, 4, 16);
+    (kept == 0 ? params.luma : params.chroma) = 0;
+    const Planes image = picture(3, 40, 33);
+    const Planes result = filtered(level_of(params, 3), image);
+    for (int32_t c = 0; c < 3; ++c) {
+      const bool copied =
+          std::memcmp(result.at(c, 0, 5), image.at(c, 0, 5), 40 * sizeof(float)) == 0;
+      EXPECT_EQ(copied, (c == 0) == (kept == 0)) << c;
+    }
+  }
+}
+
+TEST(Bm3d, ImageSmallerThanAPatchIsCopied) {
+  const Planes image = picture(1, 30, 7);
+  EXPECT_TRUE(same_bits(filtered(level_of({}, 1), image), image, image.rect()));
+}
+
+TEST(Bm3d, TranspositionTransposesTheResult) {
+  const LevelPlan level = level_of({}, 1);
+  const Planes image = picture(1, 80, 64);
+  const Difference d =
+      difference(transposed(filtered(level, transposed(image))), filtered(level, image));
+  EXPECT_GT(d.psnr, 60);  // candidates at the same distance may be taken in another order
+}
+
+TEST(Bm3d, BrightnessShiftShiftsTheResult) {
+  const LevelPlan level = level_of({}, 1);
+  const Planes image = picture(1, 80, 64);
+  const float shift = 16;
+  const auto moved = [&](const Planes& a, float by) {
+    return changed(a, a.rect(),
+                   [&](int32_t c, int32_t x, int32_t y) { return *a.at(c, x, y) + by; });
+  };
+  const Planes back = moved(filtered(level, moved(image, shift)), -shift);
+  EXPECT_GT(difference(back, filtered(level, image)).psnr, 60);  // match values round differently
+}
+
+TEST(Bm3d, NoiseFallsByAsMuchAsItShould) {
+  const Planes clean = picture(1, 96, 96, 0), noisy = picture(1, 96, 96);
+  const double before = difference(noisy, clean).psnr;
+  EXPECT_GT(difference(filtered(level_of({}, 1), noisy), clean).psnr, before + 7);
+}
+
+TEST(Bm3d, CancelIsAnsweredAtOnce) {
+  Params params;
+  params.quality = static_cast<int32_t>(Quality::kHigh);
+  params.patch = kMaxPatch;
+  params.step = 1;
+  params.search = 63;
+  params.group = kMaxGroup;
+  const Planes image = picture(3, 256, 256);
+  CancelToken token;
+  Callbacks callbacks;
+  callbacks.cancel = &token;
+  std::chrono::steady_clock::time_point asked;
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    asked = std::chrono::steady_clock::now();
+    token.cancel();
+  });
+  try {
+    filtered(level_of(params, 3), image, image.rect(), 2, 256, 256, callbacks);
+    ADD_FAILURE() << "not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+  }
+  canceller.join();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - asked;
+  EXPECT_LT(taken.count(), 0.1);
+}
+
+TEST(Bm3d, ProgressRisesToOne) {
+  Callbacks callbacks;
+  double last = 0;
+  bool rising = true;
+  callbacks.progress = [&](double fraction) {
+    rising = rising && fraction >= last;
+    last = fraction;
+  };
+  const Planes image = picture(1, 150, 140);
+  filtered(level_of(small_params(9, 8, 4, 8), 1), image, image.rect(), 3, 150, 140, callbacks);
+  EXPECT_TRUE(rising);
+  EXPECT_DOUBLE_EQ(last, 1.0);
+}
+
+TEST(Bm3d, MemoryStaysUnderItsBound) {
+  for (int32_t channels : {1, 3}) {
+    const LevelPlan level = level_of({}, channels);
+    const double pixels = 1024.0 * 1024.0, side = 1024 + 4 * (19 + 19 + 7);
+    const uint64_t planes = Planes::bytes(channels, static_cast<int64_t>(side), 1204) +
+                            Planes::bytes(channels, 1024, 1024);
+    EXPECT_LT((planes + bm3d_bytes(level, channels, 1204, 1204, 4)) / pixels, 120);
+  }
+}
+
+}  // namespace
+}  // namespace grainless

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "reference_bm3d.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "engine/pixel_math.h"
+
+namespace grainless::test {
+namespace {
+
+using Patch = std::vector<double>;
+using Position = std::pair<int32_t, int32_t>;  // x, y
+
+std::vector<int32_t> references(int32_t last, int32_t step) {
+  std::vector<int32_t> result;
+  for (int32_t p = 0; p < last; p += step) result.push_back(p);
+  result.push_back(last);
+  return result;
+}
+
+int64_t squared_difference(const Bm3dStage& stage, const Planes& plane, Position a, Position b) {
+  int64_t sum = 0;
+  for (int32_t y = 0; y < stage.patch; ++y) {
+    for (int32_t x = 0; x < stage.patch; ++x) {
+      const float va = *plane.at(0, a.first + x, a.second + y);
+      const float vb = *plane.at(0, b.first + x, b.second + y);
+      const int64_t difference = match_value(va, stage.match_centre, stage.match_scale) -
+                                 match_value(vb, stage.match_centre, stage.match_scale);
+      sum += difference * difference;
+    }
+  }
+  return sum;
+}
+
+// The group of one reference, by key.
+std::vector<Position> group_of(const Bm3dStage& stage, const Planes& plane, Position reference) {
+  std::map<uint32_t, Position> found;
+  const int32_t r = stage.radius;
+  for (int32_t dy = -r; dy <= r; ++dy) {
+    for (int32_t dx = -r; dx <= r; ++dx) {
+      const Position at{reference.first + dx, reference.second + dy};
+      if (at.first < 0 || at.first + stage.patch > plane.rect().width) continue;
+      if (at.second < 0 || at.second + stage.patch > plane.rect().height) continue;
+      if (at == reference) {
+        found[0] = at;
+        continue;
+      }
+      const int64_t shifted =
+          squared_difference(stage, plane, reference, at) >> stage.distance_shift;
+      const uint32_t distance = static_cast<uint32_t>(std::min<int64_t>(shifted, kMaxKeyDistance));
+      const uint32_t index = 1 + (dy + r) * (2 * r + 1) + (dx + r);
+      if (distance <= stage.max_distance) found[(distance << kKeyIndexBits) | index] = at;
+    }
+  }
+  size_t count = 1;
+  while (2 * count <= std::min<size_t>(found.size(), stage.group)) count *= 2;
+  std::vector<Position> group;
+  for (const auto& [key, at] : found) {
+    if (group.size() < count) group.push_back(at);
+  }
+  return group;
+}
+
+// m * patch * m^T
+Patch transformed(const float* m, const Patch& patch, int32_t n) {
+  Patch half(n * n, 0.0), result(n * n, 0.0);
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t k = 0; k < n; ++k) half[i * n + j] += double{m[i * n + k]} * patch[k * n + j];
+    }
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t k = 0; k < n; ++k) result[i * n + j] += half[i * n + k] * double{m[j * n + k]};
+    }
+  }
+  return result;
+}
+
+// Haar transform along the patches: means first, then details from coarse to fine.
+void haar_forward(std::vector<Patch>& group) {
+  for (size_t n = group.size(); n > 1; n /= 2) {
+    std::vector<Patch> out(group.begin(), group.begin() + n);
+    for (size_t i = 0; i < n / 2; ++i) {
+      for (size_t k = 0; k < group[0].size(); ++k) {
+        out[i][k] = (group[2 * i][k] + group[2 * i + 1][k]) / std::sqrt(2.0);
+        out[n / 2 + i][k] = (group[2 * i][k] - group[2 * i + 1][k]) / std::sqrt(2.0);
+      }
+    }
+    std::copy(out.begin(), out.end(), group.begin());
+  }
+}
+
+void haar_inverse(std::vector<Patch>& group) {
+  for (size_t n = 2; n <= group.size(); n *= 2) {
+    std::vector<Patch> out(group.begin(), group.begin() + n);
+    for (size_t i = 0; i < n / 2; ++i) {
+      for (size_t k = 0; k < group[0].size(); ++k) {
+        out[2 * i][k] = (group[i][k] + group[n / 2 + i][k]) / std::sqrt(2.0);
+        out[2 * i + 1][k] = (group[i][k] - group[n / 2 + i][k]) / std::sqrt(2.0);
+      }
+    }
+    std::copy(out.begin(), out.end(), group.begin());
+  }
+}
+
+std::vector<Patch> spectrum(const Bm3dStage& stage, const Planes& plane, int32_t c,
+                            const std::vector<Position>& positions) {
+  std::vector<Patch> group;
+  for (const Position& at : positions) {
+    Patch patch;
+    for (int32_t y = 0; y < stage.patch; ++y) {
+      for (int32_t x = 0; x < stage.patch; ++x) {
+        patch.push_back(*plane.at(c, at.first + x, at.second + y));
+      }
+    }
+    group.push_back(transformed(stage.forward, patch, stage.patch));
+  }
+  haar_forward(group);
+  return group;
+}
+
+// Shrinks all coefficients but the mean; returns the group's weight in the aggregation.
+double shrink(std::vector<Patch>& group, const std::vector<Patch>* pilot, double amount) {
+  double sum = 1;
+  for (size_t i = 0; i < group.size(); ++i) {
+    for (size_t k = i == 0 ? 1 : 0; k < group[i].size(); ++k) {
+      double weight = std::abs(group[i][k]) > amount ? 1 : 0;
+      if (pilot != nullptr) {
+        const double energy = (*pilot)[i][k] * (*pilot)[i][k];
+        weight = energy / (energy + amount);
+      }
+      group[i][k] *= weight;
+      sum += weight * weight;
+    }
+  }
+  return 1 / sum;
+}
+
+struct Sums {
+  std::vector<double> value, weight;
+};
+
+void aggregate(const Bm3dStage& stage, const Patch& patch, Position at, double weight,
+               int32_t width, Sums& sums) {
+  for (int32_t y = 0; y < stage.patch; ++y) {
+    for (int32_t x = 0; x < stage.patch; ++x) {
+      const double w = weight * stage.kaiser[y] * stage.kaiser[x];
+      const size_t i = static_cast<size_t>(at.second + y) * width + at.first + x;
+      sums.value[i] += w * patch[y * stage.patch + x];
+      sums.weight[i] += w;
+    }
+  }
+}
+
+}  // namespace
+
+Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot) {
+  const Rect rect = noisy.rect();
+  const Planes& matched = pilot != nullptr ? *pilot : noisy;
+  const size_t pixels = static_cast<size_t>(rect.width) * rect.height;
+  std::vector<Sums> sums(noisy.channels(),
+                         {std::vector<double>(pixels), std::vector<double>(pixels)});
+  for (int32_t y : references(rect.height - stage.patch, stage.step)) {
+    for (int32_t x : references(rect.width - stage.patch, stage.step)) {
+      const std::vector<Position> positions = group_of(stage, matched, {x, y});
+      for (int32_t c = 0; c < noisy.channels(); ++c) {
+        std::vector<Patch> group = spectrum(stage, noisy, c, positions), guide;
+        if (pilot != nullptr) guide = spectrum(stage, *pilot, c, positions);
+        const double weight = shrink(group, pilot != nullptr ? &guide : nullptr, stage.shrink[c]);
+        haar_inverse(group);
+        for (size_t i = 0; i < group.size(); ++i) {
+          aggregate(stage, transformed(stage.inverse, group[i], stage.patch), positions[i], weight,
+                    rect.width, sums[c]);
+        }
+      }
+    }
+  }
+  Planes result(noisy.channels(), rect);
+  for (int32_t c = 0; c < noisy.channels(); ++c) {
+    for (size_t i = 0; i < pixels; ++i) {
+      const int32_t x = static_cast<int32_t>(i % rect.width),
+                    y = static_cast<int32_t>(i / rect.width);
+      const double estimate = sums[c].value[i] / sums[c].weight[i];
+      *result.at(c, x, y) = stage.shrink[c] > 0 ? static_cast<float>(estimate) : *noisy.at(c, x, y);
+    }
+  }
+  return result;
+}
+
+Planes reference_bm3d(const LevelPlan& level, const Planes& noisy) {
+  const Planes pilot = reference_bm3d_stage(level.bm3d[0], noisy, nullptr);
+  return reference_bm3d_stage(level.bm3d[1], noisy, &pilot);
+}
+
+}  // namespace grainless::test

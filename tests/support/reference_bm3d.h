@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "engine/cpu/planes.h"
+#include "engine/plan.h"
+
+namespace grainless::test {
+
+// One stage of BM3D as plan.h states it, in double, reference by reference. The planes hold the
+// whole image; pilot is the first stage's estimate, null in the first stage.
+Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot);
+
+Planes reference_bm3d(const LevelPlan& level, const Planes& noisy);
+
+}  // namespace grainless::test
