@@ -16,6 +16,8 @@ struct NoiseModel {
   int32_t channels = 0;  // 1 or 3
   int32_t levels = 0;    // how many rows of sigma are known; at least 1
   float sigma[kMaxLevels][kMaxChannels] = {};
+  // False: demosaicing, noise reduction or JPEG took the finest detail out of the noise.
+  bool white[kMaxChannels] = {true, true, true};
 };
 
 inline NoiseModel white_noise(int32_t channels, float sigma) {

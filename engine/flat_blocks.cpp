@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "flat_blocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace grainless {
+namespace {
+
+constexpr int32_t kCoarse = 2;      // the level on which flatness is judged
+constexpr int32_t kTones = 8;       // classes of brightness, equally many blocks each
+constexpr double kFlattest = 0.05;  // share of a class that counts as flat
+constexpr int32_t kFewest = 6;      // blocks of a class, at least
+constexpr double kPercentile =
+    0.3;                       // of the flat blocks' variances: texture makes outliers upwards
+constexpr int32_t kTerms = 6;  // of a quadratic surface
+
+// Orthonormal quadratic surfaces over side x side samples: what remains after subtracting them is
+// noise even where brightness bends.
+std::vector<double> quadratic_basis(int32_t side) {
+  const int32_t pixels = side * side;
+  std::vector<double> basis(static_cast<size_t>(kTerms) * pixels);
+  for (int32_t i = 0; i < pixels; ++i) {
+    const double x = i % side - 0.5 * (side - 1), y = i / side - 0.5 * (side - 1);
+    const double terms[kTerms] = {1, x, y, x * x, x * y, y * y};
+    for (int32_t t = 0; t < kTerms; ++t) basis[t * pixels + i] = terms[t];
+  }
+  for (int32_t t = 0; t < kTerms; ++t) {  // Gram and Schmidt
+    double* row = basis.data() + t * pixels;
+    for (int32_t s = 0; s < t; ++s) {
+      const double* other = basis.data() + s * pixels;
+      const double dot = std::inner_product(row, row + pixels, other, 0.0);
+      for (int32_t i = 0; i < pixels; ++i) row[i] -= dot * other[i];
+    }
+    const double norm = std::sqrt(std::inner_product(row, row + pixels, row, 0.0));
+    for (int32_t i = 0; i < pixels; ++i) row[i] /= norm;
+  }
+  return basis;
+}
+
+struct Basis {
+  int32_t side;
+  std::vector<float> rows;  // kTerms x side^2
+
+  explicit Basis(int32_t s) : side(s) {
+    for (double value : quadratic_basis(s)) rows.push_back(static_cast<float>(value));
+  }
+};
+
+struct Block {
+  float brightness, structure;
+  float variance[kSampleLevels];
+};
+
+void gather(const float* plane, int32_t width, int32_t side, std::vector<float>& values) {
+  for (int32_t y = 0; y < side; ++y) {
+    std::copy(plane + static_cast<size_t>(y) * width, plane + static_cast<size_t>(y) * width + side,
+              values.begin() + static_cast<ptrdiff_t>(y) * side);
+  }
+}
+
+// Variance about the mean, and the mean.
+float plain_variance(const std::vector<float>& values, int32_t pixels, float& mean) {
+  mean = std::accumulate(values.begin(), values.begin() + pixels, 0.0f) / pixels;
+  float sum = 0;
+  for (int32_t i = 0; i < pixels; ++i) sum += (values[i] - mean) * (values[i] - mean);
+  return sum / pixels;
+}
+
+// Variance about the best quadratic surface.
+float residual_variance(std::vector<float>& values, const Basis& basis) {
+  const int32_t pixels = basis.side * basis.side;
+  for (int32_t t = 0; t < kTerms; ++t) {
+    const float* row = basis.rows.data() + static_cast<size_t>(t) * pixels;
+    float dot = 0;
+    for (int32_t i = 0; i < pixels; ++i) dot += row[i] * values[i];
+    for (int32_t i = 0; i < pixels; ++i) values[i] -= dot * row[i];
+  }
+  float sum = 0;
+  for (int32_t i = 0; i < pixels; ++i) sum += values[i] * values[i];
+  return sum / (pixels - kTerms);
+}
+
+std::vector<Block> tile_blocks(const SampleTile& tile, int32_t channel, int32_t side,
+                               double clipped_share, const std::vector<Basis>& bases) {
+  std::vector<Block> blocks;
+  std::vector<float> values(static_cast<size_t>(side) * side);
+  const auto load = [&](int32_t level, int32_t c, int32_t x, int32_t y) {
+    const int32_t width = tile.width_at(level);
+    const float* plane = tile.plane[level][c].data();
+    gather(plane + static_cast<size_t>(y >> level) * width + (x >> level), width, side >> level,
+           values);
+  };
+  for (int32_t y = 0; y + side <= tile.height; y += side / 2) {
+    for (int32_t x = 0; x + side <= tile.width; x += side / 2) {
+      if (!measurable(tile, x, y, side, clipped_share)) continue;
+      Block block{};
+      load(kCoarse, 0, x, y);
+      const int32_t coarse = side >> kCoarse;
+      block.structure = plain_variance(values, coarse * coarse, block.brightness);
+      for (int32_t l = 0; l < kSampleLevels; ++l) {
+        load(l, channel, x, y);
+        block.variance[l] = residual_variance(values, bases[l]);
+      }
+      if (count_state(tile, x, y, side, kRepeated) < side * side) blocks.push_back(block);
+    }
+  }
+  return blocks;
+}
+
+// The lower percentile of the variances of a class's flattest blocks, a level.
+void class_variances(std::vector<Block>::iterator first, std::vector<Block>::iterator last,
+                     double* variance) {
+  const auto count = last - first;
+  const auto flat = std::min<ptrdiff_t>(
+      count, std::max<ptrdiff_t>(kFewest, static_cast<ptrdiff_t>(kFlattest * count)));
+  std::stable_sort(first, last,
+                   [](const Block& a, const Block& b) { return a.structure < b.structure; });
+  for (int32_t l = 0; l < kSampleLevels; ++l) {
+    std::vector<float> sorted;
+    for (auto block = first; block != first + flat; ++block) sorted.push_back(block->variance[l]);
+    std::sort(sorted.begin(), sorted.end());
+    variance[l] = sorted[static_cast<size_t>(kPercentile * (flat - 1))];
+  }
+}
+
+}  // namespace
+
+FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, ThreadPool& pool) {
+  std::vector<Basis> bases;
+  for (int32_t l = 0; l < kSampleLevels; ++l) bases.emplace_back(side >> l);
+  std::vector<std::vector<Block>> parts(sample.tiles.size());
+  pool.parallel_for(static_cast<int32_t>(parts.size()), [&](int32_t i, int32_t) {
+    parts[i] = tile_blocks(sample.tiles[i], channel, side, sample.clipped_share, bases);
+  });
+  std::vector<Block> blocks;
+  for (const auto& part : parts) blocks.insert(blocks.end(), part.begin(), part.end());
+  FlatNoise noise;
+  if (blocks.size() < kFewest) return noise;
+  std::stable_sort(blocks.begin(), blocks.end(),
+                   [](const Block& a, const Block& b) { return a.brightness < b.brightness; });
+  const size_t tones = std::clamp<size_t>(blocks.size() / kFewest, 1, kTones);
+  std::vector<double> level[kSampleLevels];
+  for (size_t tone = 0; tone < tones; ++tone) {
+    double variance[kSampleLevels];
+    class_variances(blocks.begin() + tone * blocks.size() / tones,
+                    blocks.begin() + (tone + 1) * blocks.size() / tones, variance);
+    for (int32_t l = 0; l < kSampleLevels; ++l) level[l].push_back(std::sqrt(variance[l]));
+  }
+  // Noise of a camera varies little between the tones but for the darkest and brightest; texture
+  // lifts some classes far above the others.
+  for (int32_t l = 0; l < kSampleLevels; ++l) {
+    std::sort(level[l].begin(), level[l].end());
+    const double median = 0.5 * (level[l][(tones - 1) / 2] + level[l][tones / 2]);
+    noise.sigma[l] = std::min(median, 2 * level[l][std::min<size_t>(2, tones - 1)]);
+  }
+  return noise;
+}
+
+}  // namespace grainless

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// How strong the noise of an image is: a standard deviation a channel and a level of resolution.
+#pragma once
+
+#include "noise_model.h"
+#include "pixels.h"
+#include "progress.h"
+#include "thread_pool.h"
+
+namespace grainless {
+
+// Measures the whole image (image.rect must cover it). The same bits for any number of threads. All
+// sigmas are 0 when no noise is found: flat graphics, gradients, fewer pixels than a few patches.
+NoiseModel estimate_noise(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks);
+
+}  // namespace grainless

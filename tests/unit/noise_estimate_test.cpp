@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "engine/noise_estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "engine/flat_blocks.h"
+#include "engine/noise_sample.h"
+#include "engine/status.h"
+#include "engine/weak_texture.h"
+
+namespace grainless {
+namespace {
+
+// A picture of floats, 0..1, interleaved.
+struct Picture {
+  PixelFormat format;
+  int32_t width, height;
+  std::vector<float> values;
+
+  Picture(int32_t channels, int32_t w, int32_t h)
+      : format{Component::kFloat, channels},
+        width(w),
+        height(h),
+        values(static_cast<size_t>(w) * h * channels) {}
+
+  float& at(int32_t x, int32_t y, int32_t c) {
+    return values[(static_cast<size_t>(y) * width + x) * format.channels + c];
+  }
+  ConstImage image() const {
+    return {format,        width,
+            height,        {0, 0, width, height},
+            values.data(), ptrdiff_t{width} * format.pixel_bytes()};
+  }
+};
+
+using Scene = std::function<double(int32_t x, int32_t y, int32_t c)>;  // 8-bit steps
+
+Picture draw(int32_t channels, int32_t width, int32_t height, const Scene& scene) {
+  Picture picture(channels, width, height);
+  for (int32_t y = 0; y < height; ++y) {
+    for (int32_t x = 0; x < width; ++x) {
+      for (int32_t c = 0; c < channels; ++c) {
+        picture.at(x, y, c) = static_cast<float>(scene(x, y, c) / 255);
+      }
+    }
+  }
+  return picture;
+}
+
+void add_noise(Picture& picture, double sigma, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal(0, sigma / 255);
+  for (float& value : picture.values) value += static_cast<float>(normal(random));
+}
+
+std::vector<uint8_t> to_bytes(const Picture& picture) {
+  std::vector<uint8_t> bytes;
+  for (float value : picture.values) {
+    bytes.push_back(static_cast<uint8_t>(std::clamp(value * 255.0f, 0.0f, 255.0f) + 0.5f));
+  }
+  return bytes;
+}
+
+NoiseModel estimate(const ConstImage& image, int32_t threads = 2) {
+  ThreadPool pool(threads);
+  return estimate_noise(image, pool, {});
+}
+
+NoiseModel estimate_bytes(const Picture& picture) {
+  const std::vector<uint8_t> bytes = to_bytes(picture);
+  ConstImage image = picture.image();
+  image.format.component = Component::kU8;
+  image.data = bytes.data();
+  image.row_bytes = ptrdiff_t{picture.width} * image.format.pixel_bytes();
+  return estimate(image);
+}
+
+// Smooth hills with stripes, checks and an edge: texture at several scales.
+double textured(int32_t x, int32_t y, int32_t c) {
+  const double hills = 40 * std::sin(0.021 * x + 0.3 * c) * std::cos(0.017 * y);
+  const double stripes = x > 160 && y > 120 ? 25 * std::sin(1.1 * x + 0.4 * y) : 0;
+  const double checks = x < 90 && y < 90 ? 20 * (((x / 3) + (y / 5)) % 2) : 0;
+  return 120 + hills + stripes + checks + (x + 2 * y > 600 ? 35 : 0);
+}
+
+void expect_sigma(const NoiseModel& noise, double sigma, double tolerance) {
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    for (int32_t l = 0; l < noise.levels; ++l) {
+      EXPECT_NEAR(noise.sigma[l][c], std::ldexp(sigma, -l), std::ldexp(tolerance * sigma, -l))
+          << "channel " << c << " level " << l;
+    }
+    EXPECT_TRUE(noise.white[c]);
+  }
+}
+
+void expect_nothing_found(const NoiseModel& noise) {
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    EXPECT_LT(noise.sigma[0][c], 1.0f) << "channel " << c;
+  }
+}
+
+TEST(NoiseEstimate, WhiteNoiseOverTexture) {
+  for (int32_t channels : {1, 3}) {
+    for (double sigma : {5.0, 10.0, 15.0, 25.0, 50.0}) {
+      Picture picture = draw(channels, 320, 256, textured);
+      add_noise(picture, sigma, 7);
+      const NoiseModel noise = estimate(picture.image());
+      EXPECT_EQ(noise.channels, channels);
+      EXPECT_EQ(noise.levels, kSampleLevels);
+      expect_sigma(noise, sigma, 0.06);
+    }
+  }
+}
+
+TEST(NoiseEstimate, NoiseFreePicturesHaveNone) {
+  const Scene flat = [](int32_t, int32_t, int32_t) { return 90.0; };
+  const Scene gradient = [](int32_t x, int32_t y, int32_t c) { return 20 + 0.4 * x + 0.3 * y + c; };
+  const Scene radial = [](int32_t x, int32_t y, int32_t) {
+    return 255 * std::exp(-(std::pow(x - 150.0, 2) + std::pow(y - 120.0, 2)) / 2e4);
+  };
+  const Scene graphics = [](int32_t x, int32_t y, int32_t c) {
+    const bool disc = std::hypot(x - 100.0, y - 100.0) < 60, bar = x / 25 % 2 == 0 && y > 180;
+    return disc ? 200.0 - 40 * c : bar ? 30.0 : 140.0;
+  };
+  const Scene checks = [](int32_t x, int32_t y, int32_t) {
+    return (x / 2 + y / 2) % 2 * 150.0 + 50;
+  };
+  for (const Scene& scene : {flat, gradient, radial, graphics, checks}) {
+    for (int32_t channels : {1, 3}) {
+      const Picture picture = draw(channels, 300, 260, scene);
+      expect_nothing_found(estimate(picture.image()));
+      expect_nothing_found(estimate_bytes(picture));
+    }
+  }
+}
+
+TEST(NoiseEstimate, SaturatedAreasDoNotBiasBytes) {
+  // Half of the picture is burnt out and a quarter black, as in a photograph against the light.
+  Picture picture = draw(3, 320, 320, [](int32_t x, int32_t y, int32_t) {
+    return x < 160 ? 400.0 : y < 160 ? -100.0 : 100 + 0.1 * y;
+  });
+  add_noise(picture, 10, 3);
+  expect_sigma(estimate_bytes(picture), 10, 0.06);
+}
+
+TEST(NoiseEstimate, StrongNoiseThatClipsEverywhereIsStillFound) {
+  Picture picture = draw(3, 256, 256, [](int32_t, int32_t, int32_t) { return 127.0; });
+  add_noise(picture, 60, 3);
+  const NoiseModel noise = estimate_bytes(picture);
+  for (int32_t c = 0; c < 3; ++c) EXPECT_NEAR(noise.sigma[0][c], 60, 9);
+}
+
+TEST(NoiseEstimate, TransparentAndNotFinitePixelsAreLeftOut) {
+  Picture picture = draw(4, 320, 256, textured);
+  add_noise(picture, 12, 5);
+  for (int32_t y = 0; y < picture.height; ++y) {
+    for (int32_t x = 0; x < picture.width; ++x) {
+      picture.at(x, y, 3) = x < 100 ? 0.0f : 1.0f;
+      if (x < 100) picture.at(x, y, 0) = static_cast<float>(x * y % 97);
+      if (x > 250 && y > 200) picture.at(x, y, 1) = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  expect_sigma(estimate(picture.image()), 12, 0.08);
+}
+
+TEST(NoiseEstimate, TooFewPixelsGiveNoNoise) {
+  for (int32_t side : {1, 2, 5, 9}) {
+    Picture picture = draw(3, side, side, [](int32_t, int32_t, int32_t) { return 100.0; });
+    add_noise(picture, 20, 1);
+    const NoiseModel noise = estimate(picture.image());
+    EXPECT_EQ(noise.levels, kSampleLevels);
+    for (int32_t c = 0; c < 3; ++c) EXPECT_EQ(noise.sigma[0][c], 0.0f);
+  }
+  Picture strip = draw(1, 4000, 3, [](int32_t, int32_t, int32_t) { return 100.0; });
+  EXPECT_EQ(estimate(strip.image()).sigma[0][0], 0.0f);
+}
+
+TEST(NoiseEstimate, SameBitsForAnyNumberOfThreads) {
+  Picture picture = draw(3, 700, 500, textured);
+  add_noise(picture, 8, 11);
+  const NoiseModel one = estimate(picture.image(), 1);
+  for (int32_t threads : {2, 3, 7}) {
+    const NoiseModel other = estimate(picture.image(), threads);
+    EXPECT_EQ(std::memcmp(one.sigma, other.sigma, sizeof one.sigma), 0);
+  }
+}
+
+TEST(NoiseEstimate, NoiseWithoutItsFinestBandIsFoundAndNotCalledWhite) {
+  // Noise smoothed by a 3 x 3 binomial filter, as demosaicing and noise reduction leave it.
+  Picture noise(3, 322, 258);
+  add_noise(noise, 20, 9);
+  const double weight[3] = {0.25, 0.5, 0.25};
+  double power = 0;
+  for (double a : weight) {
+    for (double b : weight) power += a * a * b * b;
+  }
+  Picture picture = draw(3, 320, 256, [&](int32_t x, int32_t y, int32_t c) {
+    double sum = 0;
+    for (int32_t i = 0; i < 9; ++i) {
+      sum += weight[i / 3] * weight[i % 3] * noise.at(x + i % 3, y + i / 3, c);
+    }
+    return 110 + 0.1 * x + 0.1 * y + 255 * sum;
+  });
+  const double truth = 20 * std::sqrt(power);
+  const NoiseModel found = estimate(picture.image());
+  for (int32_t c = 0; c < 3; ++c) {
+    EXPECT_FALSE(found.white[c]);
+    EXPECT_GT(found.sigma[0][c], 0.8 * truth);
+    EXPECT_LT(found.sigma[0][c], 2.0 * truth);
+    EXPECT_GT(found.sigma[1][c], 0.6 * found.sigma[0][c]);
+  }
+}
+
+TEST(NoiseEstimate, CancelStops) {
+  CancelToken cancel;
+  cancel.cancel();
+  ThreadPool pool(2);
+  const Picture picture = draw(1, 64, 64, textured);
+  EXPECT_THROW(estimate_noise(picture.image(), pool, {&cancel, {}}), Error);
+}
+
+TEST(NoiseSample, LargeImagesAreSampledEvenly) {
+  const std::vector<uint8_t> bytes(20000 * 3000, 17);
+  const ConstImage image{{Component::kU8, 1}, 20000,        3000,
+                         {0, 0, 20000, 3000}, bytes.data(), 20000};
+  ThreadPool pool(2);
+  const Sample sample = take_sample(image, pool, {});
+  EXPECT_LE(sample.tiles.size(), 96u);
+  EXPECT_GE(sample.tiles.size(), 48u);
+  int32_t right = 0, bottom = 0;
+  for (const SampleTile& tile : sample.tiles) {
+    right = std::max(right, tile.x + tile.width);
+    bottom = std::max(bottom, tile.y + tile.height);
+  }
+  EXPECT_EQ(right, 20000);
+  EXPECT_EQ(bottom, 3000);
+}
+
+TEST(SmallestEigenvalue, OfKnownMatrices) {
+  std::vector<double> diagonal = {3, 0, 0, 0, 0.5, 0, 0, 0, 2};
+  EXPECT_NEAR(smallest_eigenvalue(diagonal, 3), 0.5, 1e-12);
+  // The second difference matrix: 2 - 2 cos(pi / (n + 1)).
+  const int32_t n = 12;
+  std::vector<double> second(n * n, 0.0);
+  for (int32_t i = 0; i < n; ++i) {
+    second[i * n + i] = 2;
+    if (i > 0) second[i * n + i - 1] = second[(i - 1) * n + i] = -1;
+  }
+  EXPECT_NEAR(smallest_eigenvalue(second, n), 2 - 2 * std::cos(std::acos(-1.0) / (n + 1)), 1e-10);
+  // R diag(1..4) R' with a reflection R = 1 - 2 v v'.
+  const double v[4] = {0.5, -0.5, 0.1, 0.7};
+  std::vector<double> full(16, 0.0);
+  for (int32_t i = 0; i < 4; ++i) {
+    for (int32_t j = 0; j < 4; ++j) {
+      for (int32_t k = 0; k < 4; ++k) {
+        full[i * 4 + j] += ((i == k) - 2 * v[i] * v[k]) * (k + 1) * ((j == k) - 2 * v[j] * v[k]);
+      }
+    }
+  }
+  EXPECT_NEAR(smallest_eigenvalue(full, 4), 1.0, 1e-10);
+}
+
+}  // namespace
+}  // namespace grainless
