@@ -11,53 +11,16 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include "bm3d_transform-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace grainless {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Patch rows have 8 or 16 floats, whole patches a multiple of 16.
-using DRow = hn::CappedTag<float, 8>;
+// Whole patches are a multiple of 16 floats.
 using DPatch = hn::CappedTag<float, 16>;
-
-// Sides of a patch known at compile time (kPatch) or only at run time (kPatch == 0).
-template <int kPatch>
-struct Shape {
-  explicit Shape(const FilterTables& tables) : patch_(tables.patch), stride_(tables.stride) {}
-  HWY_INLINE int32_t patch() const { return kPatch > 0 ? kPatch : patch_; }
-  HWY_INLINE int32_t stride() const { return kPatch > 0 ? (kPatch + 7) / 8 * 8 : stride_; }
-  HWY_INLINE int32_t size() const { return (patch() * stride() + 15) / 16 * 16; }
-
- private:
-  int32_t patch_, stride_;
-};
-
-// out = left * right.
-template <int kPatch>
-HWY_INLINE void multiply(const Shape<kPatch>& shape, const float* HWY_RESTRICT left,
-                         int32_t left_stride, const float* HWY_RESTRICT right,
-                         float* HWY_RESTRICT out) {
-  const DRow d;
-  for (int32_t c = 0; c < shape.stride(); c += static_cast<int32_t>(hn::Lanes(d))) {
-    for (int32_t k = 0; k < shape.patch(); ++k) {
-      auto sum = hn::Mul(hn::Set(d, left[k * left_stride]), hn::Load(d, right + c));
-      for (int32_t i = 1; i < shape.patch(); ++i) {
-        const auto row = hn::Load(d, right + i * shape.stride() + c);
-        sum = hn::Add(sum, hn::Mul(hn::Set(d, left[k * left_stride + i]), row));
-      }
-      hn::Store(sum, d, out + k * shape.stride() + c);
-    }
-  }
-}
-
-// patch = m * patch * m^T.
-template <int kPatch>
-HWY_INLINE void transform(const Shape<kPatch>& shape, const float* m, const float* m_transposed,
-                          float* HWY_RESTRICT temporary, float* HWY_RESTRICT patch) {
-  multiply(shape, patch, shape.stride(), m_transposed, temporary);
-  multiply(shape, m, shape.patch(), temporary, patch);
-}
 
 // One step of the Haar transform: a, b = (a + b, a - b) / sqrt 2. Its own inverse.
 HWY_INLINE void butterfly(float* HWY_RESTRICT a, float* HWY_RESTRICT b) {
@@ -128,94 +91,81 @@ HWY_INLINE float wiener(float* HWY_RESTRICT noisy, const float* HWY_RESTRICT pil
   return last[0];
 }
 
-template <int kPatch>
-HWY_INLINE void gather(const Shape<kPatch>& shape, const Planes& plane, int32_t c,
-                       const PatchGroup& group, float* HWY_RESTRICT out) {
-  const size_t row_bytes = shape.patch() * sizeof(float);
-  if (kPatch != 8) std::fill(out, out + group.count * shape.size(), 0.0f);
+// 3-D transform of the group's patches in one channel.
+template <class Basis>
+HWY_INLINE void analyse(const Basis& basis, const Planes& plane, int32_t c, const PatchGroup& group,
+                        float* temporary, float* out) {
   for (int32_t i = 0; i < group.count; ++i) {
     const float* in = plane.at(c, group.x[i], group.y[i]);
-    float* patch = out + i * shape.size();
-    for (int32_t y = 0; y < shape.patch(); ++y) {
-      std::memcpy(patch + y * shape.stride(), in + y * plane.stride(), row_bytes);
-    }
+    basis.forward(in, plane.stride(), temporary, out + i * basis.size());
   }
+  haar(out, group.count, basis.size(), true);
 }
 
-template <int kPatch>
-HWY_INLINE void add_patch(const Shape<kPatch>& shape, const float* HWY_RESTRICT window,
+template <class Basis>
+HWY_INLINE void add_patch(const Basis& basis, const float* HWY_RESTRICT window,
                           const float* HWY_RESTRICT patch, int32_t c, int32_t x, int32_t y,
                           Aggregate& out) {
   const DRow d;
+  const int32_t n = static_cast<int32_t>(hn::Lanes(d)), side = basis.patch();
   const ptrdiff_t stride = out.sum.stride();
   float* HWY_RESTRICT sum = out.sum.at(c, x, y);
   float* HWY_RESTRICT weight = out.weight.at(c, x, y);
-  for (int32_t row = 0; row < shape.patch(); ++row) {
-    if constexpr (kPatch == 8) {
-      for (int32_t i = 0; i < 8; i += static_cast<int32_t>(hn::Lanes(d))) {
-        const auto w = hn::Load(d, window + i);
-        const auto value = hn::Mul(w, hn::Load(d, patch + i));
-        hn::StoreU(hn::Add(hn::LoadU(d, sum + i), value), d, sum + i);
-        hn::StoreU(hn::Add(hn::LoadU(d, weight + i), w), d, weight + i);
-      }
-    } else {
-      // Not a float beyond the patch: the next cell's thread may be at work there.
-      for (int32_t i = 0; i < shape.patch(); ++i) {
-        sum[i] += window[i] * patch[i];
-        weight[i] += window[i];
-      }
+  for (int32_t row = 0; row < side; ++row) {
+    int32_t i = 0;
+    for (; i + n <= side; i += n) {
+      const auto w = hn::Load(d, window + i);
+      const auto value = hn::Mul(w, hn::Load(d, patch + i));
+      hn::StoreU(hn::Add(hn::LoadU(d, sum + i), value), d, sum + i);
+      hn::StoreU(hn::Add(hn::LoadU(d, weight + i), w), d, weight + i);
+    }
+    // Not a float beyond the patch: the next cell's thread may be at work there.
+    for (; i < side; ++i) {
+      sum[i] += window[i] * patch[i];
+      weight[i] += window[i];
     }
     sum += stride;
     weight += stride;
-    window += shape.stride();
-    patch += shape.stride();
+    window += basis.stride();
+    patch += basis.stride();
   }
 }
 
-template <int kPatch>
-void filter_shaped(const GroupFilter& filter, const PatchGroup& group, int32_t c, float shrink) {
+template <class Basis>
+void filter_with(const GroupFilter& filter, const PatchGroup& group, int32_t c, float shrink) {
   const FilterTables& tables = *filter.tables;
-  const Shape<kPatch> shape(tables);
-  const int32_t size = shape.size(), total = group.count * size;
+  const Basis basis(tables);
+  const int32_t size = basis.size(), total = group.count * size;
   float* noisy = filter.scratch->noisy;
   float* pilot = filter.scratch->pilot;
   float* temporary = filter.scratch->temporary;
   float weight;
-  gather(shape, *filter.noisy, c, group, noisy);
-  for (int32_t i = 0; i < total; i += size) {
-    transform(shape, tables.forward, tables.forward_t, temporary, noisy + i);
-  }
-  haar(noisy, group.count, size, true);
+  analyse(basis, *filter.noisy, c, group, temporary, noisy);
   if (filter.pilot == nullptr) {
     weight = 1.0f / static_cast<float>(hard_threshold(noisy, total, shrink));
   } else {
-    gather(shape, *filter.pilot, c, group, pilot);
-    for (int32_t i = 0; i < total; i += size) {
-      transform(shape, tables.forward, tables.forward_t, temporary, pilot + i);
-    }
-    haar(pilot, group.count, size, true);
+    analyse(basis, *filter.pilot, c, group, temporary, pilot);
     weight = 1.0f / wiener(noisy, pilot, temporary, group.count, size, shrink);
   }
   haar(noisy, group.count, size, false);
-  for (int32_t i = 0; i < total; i += size) {
-    transform(shape, tables.inverse, tables.inverse_t, temporary, noisy + i);
-  }
   const DPatch d;
   for (int32_t i = 0; i < size; i += static_cast<int32_t>(hn::Lanes(d))) {
     hn::Store(hn::Mul(hn::Set(d, weight), hn::Load(d, tables.window + i)), d, pilot + i);
   }
   for (int32_t i = 0; i < group.count; ++i) {
-    if (filter.out->takes(group.x[i], group.y[i], tables.patch)) {
-      add_patch(shape, pilot, noisy + i * size, c, group.x[i], group.y[i], *filter.out);
-    }
+    if (!filter.out->takes(group.x[i], group.y[i], tables.patch)) continue;
+    basis.inverse(temporary, noisy + i * size);
+    add_patch(basis, pilot, noisy + i * size, c, group.x[i], group.y[i], *filter.out);
   }
 }
 
 void filter_any(const GroupFilter& filter, const PatchGroup& group, int32_t c, float shrink) {
-  if (filter.tables->patch == 8)
-    filter_shaped<8>(filter, group, c, shrink);
+  if (filter.tables->patch != 8)
+    filter_with<MatrixBasis>(filter, group, c, shrink);
+  else if (filter.tables->transform == Transform::kDct)
+    filter_with<Basis8<DctPass>>(filter, group, c, shrink);
   else
-    filter_shaped<0>(filter, group, c, shrink);
+    filter_with<Basis8<PairPass>>(filter, group, c, shrink);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -243,9 +193,40 @@ void Aggregate::divide(int32_t c, int32_t y0, int32_t y1) {
   }
 }
 
+namespace {
+
+Dct8 dct_parts(const float* m) {
+  Dct8 k{m[0], {m[16], m[17]}, {}};
+  for (int32_t i = 0; i < 16; ++i) k.odd[i / 4][i % 4] = m[(2 * (i / 4) + 1) * 8 + i % 4];
+  return k;
+}
+
+Pairs8 pair_parts(const float* m) {
+  const float* detail3 = m + 8;
+  const float* detail2 = m + 16;
+  return {m[0],
+          {(detail3[0] + detail3[1]) / 2, (detail3[1] - detail3[0]) / 2},
+          {(detail2[0] + detail2[1]) / 2, (detail2[0] - detail2[1]) / 2},
+          m[32]};
+}
+
+// Solves Pairs8's equations for halves of S and D, with the halves of D in E.
+Pairs8 inverse_parts(const Pairs8& k) {
+  return {1 / (8 * k.mean),
+          {1 / (8 * k.detail3[0]), k.detail3[1] / (4 * k.detail3[0])},
+          {1 / (4 * k.detail2[0]), k.detail2[1] / (2 * k.detail2[0])},
+          1 / (2 * k.detail1)};
+}
+
+}  // namespace
+
 FilterTables::FilterTables(const Bm3dStage& stage)
     : patch(stage.patch),
       stride((stage.patch + 7) / 8 * 8),
+      transform(static_cast<Transform>(stage.transform)),
+      dct{},
+      pairs{},
+      pairs_back{},
       forward{},
       inverse{},
       forward_t{},
@@ -253,6 +234,12 @@ FilterTables::FilterTables(const Bm3dStage& stage)
       window{} {
   std::copy(stage.forward, stage.forward + patch * patch, forward);
   std::copy(stage.inverse, stage.inverse + patch * patch, inverse);
+  if (patch == 8 && transform == Transform::kDct) {
+    dct = dct_parts(forward);
+  } else if (patch == 8) {
+    pairs = pair_parts(forward);
+    pairs_back = inverse_parts(pairs);
+  }
   for (int32_t y = 0; y < patch; ++y) {
     for (int32_t x = 0; x < patch; ++x) {
       forward_t[y * stride + x] = stage.forward[x * patch + y];

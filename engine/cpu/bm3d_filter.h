@@ -23,11 +23,26 @@ struct Aggregate {
   void divide(int32_t c, int32_t y0, int32_t y1);
 };
 
+// What is left of an 8 x 8 DCT matrix by its symmetries.
+struct Dct8 {
+  float mean, even[2], odd[4][4];
+};
+
+// An 8 x 8 bior1.5 or Haar matrix in terms of sums and differences of pairs of samples (S_i, D_i):
+// mean: sum of S; detail3: (S0 + S1 - S2 - S3), (E0 + E1); detail2: (S0 - S1), (E0 - E1); detail1:
+// D_i, with E0 = D1 - D3, E1 = D2 - D0.
+struct Pairs8 {
+  float mean, detail3[2], detail2[2], detail1;
+};
+
 // A stage's matrices and window as the kernels want them: rows padded with zeros to `stride`.
 struct FilterTables {
   explicit FilterTables(const Bm3dStage& stage);
 
   int32_t patch, stride;
+  Transform transform;
+  Dct8 dct;  // of 8 x 8 patches
+  Pairs8 pairs, pairs_back;
   alignas(64) float forward[kMaxPatch * kMaxPatch];  // patch x patch
   alignas(64) float inverse[kMaxPatch * kMaxPatch];
   alignas(64) float forward_t[kMaxPatch * kMaxPatch];  // transposed: patch x stride
