@@ -86,7 +86,7 @@ HWY_INLINE void collect(const MatchRow& row, int32_t reference, int32_t lane, V3
   const V32 key = hn::Or(hn::ShiftLeft<kKeyIndexBits>(capped), hn::Add(base, index));
   int32_t* out = reinterpret_cast<int32_t*>(candidates.keys) + candidates.count;
   candidates.count += static_cast<int32_t>(hn::CompressStore(key, keep, d, out));
-  if (candidates.count > Candidates::kCapacity) candidates.keep_smallest(stage);
+  if (candidates.count > Candidates::kCapacity) candidates.cut(stage);
 }
 
 void match_row(const MatchRow& row) {
@@ -116,6 +116,56 @@ void match_row(const MatchRow& row) {
   }
 }
 
+// Keeps the keys up to a bound, which it returns, such that there are at least `wanted` (fewer than
+// there were) and at most half as many more.
+uint32_t keep_below(Candidates& candidates, int32_t wanted) {
+  const hn::RebindToUnsigned<D32> d;
+  const int32_t n = static_cast<int32_t>(hn::Lanes(d)), count = candidates.count;
+  uint32_t* keys = candidates.keys;
+  hn::StoreU(hn::Set(d, ~0u), d, keys + count);
+  uint32_t below = 0, bound = ~0u - 1;  // fewer than wanted are <= below, too many <= bound
+  for (;;) {
+    const uint32_t middle = below + (bound - below) / 2;
+    const auto last = hn::Set(d, middle);
+    int32_t found = 0;
+    for (int32_t i = 0; i < count; i += n) {
+      const auto above = hn::Gt(hn::LoadU(d, keys + i), last);
+      found += n - static_cast<int32_t>(hn::CountTrue(d, above));
+    }
+    if (found < wanted) {
+      below = middle;
+    } else {
+      bound = middle;
+      if (found <= wanted + wanted / 2) break;
+    }
+  }
+  const auto last = hn::Set(d, bound);
+  int32_t kept = 0;
+  for (int32_t i = 0; i < count; i += n) {
+    const auto v = hn::LoadU(d, keys + i);
+    kept += static_cast<int32_t>(hn::CompressStore(v, hn::Not(hn::Gt(v, last)), d, keys + kept));
+  }
+  candidates.count = kept;
+  return bound;
+}
+
+// A few keys, all different: each goes to where as many as are smaller come before it.
+void sort_keys(Candidates& candidates) {
+  const hn::RebindToUnsigned<D32> d;
+  const int32_t n = static_cast<int32_t>(hn::Lanes(d)), count = candidates.count;
+  uint32_t sorted[Candidates::kCapacity + Candidates::kMaxLanes];
+  hn::StoreU(hn::Set(d, ~0u), d, candidates.keys + count);
+  for (int32_t i = 0; i < count; ++i) {
+    const auto key = hn::Set(d, candidates.keys[i]);
+    size_t rank = 0;
+    for (int32_t j = 0; j < count; j += n) {
+      rank += hn::CountTrue(d, hn::Gt(key, hn::LoadU(d, candidates.keys + j)));
+    }
+    sorted[rank] = candidates.keys[i];
+  }
+  std::copy_n(sorted, count, candidates.keys);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace grainless
 HWY_AFTER_NAMESPACE();
@@ -125,6 +175,8 @@ namespace grainless {
 namespace {
 
 HWY_EXPORT(match_row);
+HWY_EXPORT(keep_below);
+HWY_EXPORT(sort_keys);
 
 int32_t rounded_lanes(const Bm3dStage& stage) {
   constexpr int32_t n = Candidates::kMaxLanes;
@@ -146,11 +198,16 @@ void Candidates::reset(const Bm3dStage& stage) {
   limit = limit_above(stage.max_distance, stage);
 }
 
-void Candidates::keep_smallest(const Bm3dStage& stage) {
+void Candidates::cut(const Bm3dStage& stage) {
   if (count <= stage.group) return;
-  std::nth_element(keys, keys + stage.group - 1, keys + count);
-  count = stage.group;
-  limit = limit_above(keys[count - 1] >> kKeyIndexBits, stage);
+  const uint32_t bound = HWY_DYNAMIC_DISPATCH(keep_below)(*this, stage.group);
+  limit = std::min(limit, limit_above(bound >> kKeyIndexBits, stage));
+}
+
+void Candidates::finish(const Bm3dStage& stage) {
+  cut(stage);
+  HWY_DYNAMIC_DISPATCH(sort_keys)(*this);
+  count = std::min(count, stage.group);
 }
 
 Matcher::Matcher(const Bm3dStage& stage, int32_t max_columns)
@@ -211,8 +268,7 @@ void Matcher::find(const MatchPlane& plane, int32_t width, int32_t height,
     HWY_DYNAMIC_DISPATCH(match_row)(row);
   }
   for (size_t i = 0; i < xs.size(); ++i) {
-    candidates_[i].keep_smallest(stage_);
-    std::sort(candidates_[i].keys, candidates_[i].keys + candidates_[i].count);
+    candidates_[i].finish(stage_);
     groups[i] = group(candidates_[i], xs[i], y);
   }
 }

@@ -53,17 +53,21 @@ class MatchPlane {
   AlignedBuffer<int32_t> energies_;
 };
 
-// The candidates of one reference that are still among the best.
+// The candidates of one reference that may still be among the best: all of those, and some more.
 struct Candidates {
   static constexpr int32_t kCapacity = 128;
-  static constexpr int32_t kMaxLanes = 64;  // a vector more may be stored before the list is cut
+  static constexpr int32_t kMaxLanes = 64;  // of a vector
 
-  uint32_t keys[kCapacity + kMaxLanes];
+  uint32_t
+      keys[kCapacity + 2 * kMaxLanes];  // a vector may pass the capacity, and a vector of padding
   int32_t count;
   int32_t limit;  // only distances (sums of squares) below it can enter
 
   void reset(const Bm3dStage& stage);
-  void keep_smallest(const Bm3dStage& stage);
+  // Drops most of what can't be among the smallest stage.group keys, and lowers the limit.
+  void cut(const Bm3dStage& stage);
+  // Leaves the smallest stage.group keys, or all there are, in order.
+  void finish(const Bm3dStage& stage);
 };
 
 // One row of candidates, compared with one row of references.
