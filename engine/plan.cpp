@@ -82,15 +82,19 @@ Bm3dStage make_stage(int32_t index, const Params& params, const double* sigma, i
   return stage;
 }
 
-// Patch side and h / sigma by noise: IPOL 2011 (Buades, Coll, Morel), between its table's rows.
-struct NlmChoice {
-  int32_t patch;
-  double h;
-};
-NlmChoice nlm_choice(double sigma, bool colour) {
-  if (colour)
-    return sigma <= 25 ? NlmChoice{3, 0.55} : sigma <= 55 ? NlmChoice{5, 0.5} : NlmChoice{7, 0.45};
-  return sigma <= 12 ? NlmChoice{3, 0.6} : sigma <= 30 ? NlmChoice{5, 0.6} : NlmChoice{7, 0.5};
+// Patch side of NLM by noise, tuned on Set12 and every sixth picture of Kodak24 with white noise of
+// sigma 5..100 (best PSNR within 0.1 dB; colour patches hold three times the evidence). More noise
+// never means a smaller patch, and a larger one never removes less.
+int32_t nlm_patch(double sigma, bool colour) {
+  if (colour) return sigma <= 45 ? 3 : sigma <= 70 ? 5 : 7;
+  return sigma <= 20 ? 3 : sigma <= 33 ? 5 : sigma <= 60 ? 7 : 9;
+}
+
+// h / sigma: the spread of a patch distance shrinks with the patch's side. The best h found by the
+// same tuning is this within 0.05 from sides 3 to 9; it does not depend on sigma, so that for one
+// patch every weight rises with strength.
+double nlm_h(int32_t patch, bool colour) {
+  return (colour ? 1.0 : 1.45) / std::sqrt(1.0 * patch);
 }
 
 NlmWeight make_weight(double strength, double norm, double h) {
@@ -106,9 +110,9 @@ NlmWeight make_weight(double strength, double norm, double h) {
 // the sigma that the weights expect.
 NlmPlan make_nlm(const Params& params, const double* noise, int32_t channels) {
   const bool colour = channels == 3;
-  const NlmChoice choice = nlm_choice(noise[0] * params.strength / 100, colour);
   NlmPlan nlm{};
-  nlm.patch = params.patch != 0 ? params.patch : choice.patch;
+  nlm.patch =
+      params.patch != 0 ? params.patch : nlm_patch(noise[0] * params.strength / 100, colour);
   nlm.radius = (params.search != 0 ? params.search : kNlmSearch[params.quality]) / 2;
   nlm.centre = params.centre;
   // All channels get the same quantum a sigma, so that the joint distance is in units of noise. A
@@ -126,9 +130,9 @@ NlmPlan make_nlm(const Params& params, const double* noise, int32_t channels) {
         static_cast<float>(c > 0 ? 0.0 : kWhite / 2 * (colour ? kColourScale : 1.0));
   }
   const double norm = 1.0 / (1.0 * nlm.patch * nlm.patch * channels * unit * unit);
-  nlm.luma = make_weight(params.strength * params.luma / 1e4, norm, choice.h);
-  nlm.chroma =
-      colour ? make_weight(params.strength * params.chroma / 1e4, norm, choice.h) : nlm.luma;
+  const double h = nlm_h(nlm.patch, colour);
+  nlm.luma = make_weight(params.strength * params.luma / 1e4, norm, h);
+  nlm.chroma = colour ? make_weight(params.strength * params.chroma / 1e4, norm, h) : nlm.luma;
   nlm.joint = !colour || params.luma == params.chroma ? 1 : 0;
   return nlm;
 }
