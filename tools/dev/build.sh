@@ -37,6 +37,15 @@ build() {
         die "the built files could not be laid out in $stage"
 }
 
+# Results of an earlier run must not stand in for those of a program that crashes before it writes any.
+run_tests() {
+    use_built_tools
+    rm -f "$meson_dir"/*.xml "$meson_dir"/meson-logs/testlog*
+    step "testing"
+    GRAINLESS_PLUGIN_DIR=$plug_ins GRAINLESS_SOURCE_DIR=$checkout \
+        meson test -C "$meson_dir" --no-rebuild --print-errorlogs "$@"
+}
+
 use_built_tools() {
     use_cuda_toolkit
     if [[ ! -d $stage ]]; then step "nothing is built yet: './dev build' does that"; fi

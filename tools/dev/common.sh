@@ -3,7 +3,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # checkout is ./dev's
 
-step() { printf '==> %s\n' "$*" >&2; }
+# Every step says how long the command has been at work. The start is handed on into the Debian 13 root.
+export GRAINLESS_STARTED=${GRAINLESS_STARTED:-$EPOCHSECONDS}
+step() {
+    local elapsed=$((EPOCHSECONDS - GRAINLESS_STARTED))
+    printf '==> [%d:%02d] %s\n' $((elapsed / 60)) $((elapsed % 60)) "$*" >&2
+}
 
 die() {
     printf 'dev: %s\n' "$*" >&2

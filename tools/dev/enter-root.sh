@@ -52,6 +52,9 @@ bind_system() {
     for path in /etc/resolv.conf /etc/hosts /etc/pip.conf; do
         if [[ -f $path ]]; then bind "$(readlink -f "$path")" && link_if_moved "$path"; fi
     done
+    # The certificates that this machine trusts may be more than Debian's own.
+    path=/etc/ssl/certs/ca-certificates.crt
+    if [[ -f $path && -f $root$path ]]; then mount --bind -o ro "$path" "$root$path"; fi
     # Without these a user id other than root's has no name inside.
     if ((uid)); then
         bind /etc/passwd
