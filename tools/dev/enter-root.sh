@@ -68,6 +68,26 @@ bind_system() {
     done
 }
 
+# A graphics driver's user-space half belongs to the kernel module that is loaded, so it has to be this system's own.
+# It lies in a memory file system that ends with the namespace: a root outlives driver updates.
+driver=/usr/local/lib/nvidia-driver
+bind_nvidia_driver() {
+    local name path found=
+    while read -r name path; do
+        [[ $found ]] || { mkdir -p "$root$driver" && mount -t tmpfs -o mode=755 nvidia-driver "$root$driver" && found=1; }
+        touch "$root$driver/$name"
+        mount --bind -o ro "$(readlink -f "$path")" "$root$driver/$name"
+    done < <(nvidia_libraries)
+    if [[ $found ]]; then export LD_LIBRARY_PATH=$driver; fi
+}
+
+# Prints soname and path of what the driver offers to CUDA programs, for this processor, each name once.
+nvidia_libraries() {
+    ldconfig -p 2>/dev/null | sed -nE \
+        's/^[[:space:]]*(lib(cuda|cudadebugger|nvidia-[a-z0-9-]+|nvcuvid)\.so\.[0-9.]+) \(.*x86-64.*\) => (.*)$/\1 \3/p' |
+        sort -u -k 1,1
+}
+
 # A configuration file that is a link outside (resolv.conf often is) becomes the same link inside.
 link_if_moved() {
     local real
@@ -101,6 +121,7 @@ done
 
 # The caller's variables go along, but programs come from the root: PATH and library paths of the outside mean nothing.
 unset LD_LIBRARY_PATH LD_PRELOAD PYTHONPATH PYTHONHOME VIRTUAL_ENV
+bind_nvidia_driver
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 groups=$(id -G "$(id -nu "$uid" 2>/dev/null || echo root)" | tr ' ' ,)
 if ((uid)); then

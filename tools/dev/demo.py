@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The demo: the real GIMP, without a window, denoises photographs through the plug-in's procedure.
+
+usage: demo.py PLUGIN_DIR OUT_DIR [PHOTO…]
+
+Leaves in OUT_DIR for each photograph NAME-denoised.png and NAME-comparison.png (before | after | removed noise), and
+prints one JSON object; with several photographs it is {"photos": [one object each]}. A photograph is never written to.
+
+Without a PHOTO a noisy one is made from python3-skimage's astronaut (NASA, public domain), the way a camera does it:
+in linear light, a photosite of brightness x in [0, 1] gets Gaussian noise of variance x·kShot + kRead² (shot noise
+and read noise), seeded; the sum is clipped to [0, 1], encoded as sRGB and rounded to 8 bits. The clean picture is then
+known, and PSNR and SSIM before and after are part of the answer.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy
+from PIL import Image, ImageDraw, ImageFont
+from skimage import data, metrics
+
+from steps import fail, step
+
+HERE = pathlib.Path(__file__).parent
+GIMP_ENV = HERE / "gimp-env.sh"
+SHOT, READ, SEED = 0.004, 0.008, 20260101  # about ISO 6400 on a small sensor
+SHOWN = 640  # pixels of the comparison's sides: the middle of larger photographs, at 1:1
+REMOVED_GAIN = 4
+
+
+def decode_srgb(encoded):
+    return numpy.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+
+
+def encode_srgb(linear):
+    return numpy.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+
+
+def camera_noise(clean):
+    linear = decode_srgb(clean / 255.0)
+    sigma = numpy.sqrt(linear * SHOT + READ**2)
+    noisy = linear + sigma * numpy.random.default_rng(SEED).standard_normal(linear.shape)
+    return numpy.rint(encode_srgb(numpy.clip(noisy, 0, 1)) * 255).astype(numpy.uint8)
+
+
+def make_photograph(folder):
+    clean = data.astronaut()
+    path = folder / "astronaut-noisy.png"
+    Image.fromarray(camera_noise(clean)).save(path)
+    Image.fromarray(clean).save(folder / "astronaut-clean.png")
+    return path, clean
+
+
+def jobs_for(photos, folder):
+    jobs, names = [], set()
+    for photo in photos:
+        name = photo.stem.removesuffix("-noisy")
+        while name in names:
+            name += "-2"
+        names.add(name)
+        jobs.append({"input": str(photo), "before": str(folder / f"{name}-before.png"),
+                     "result": str(folder / f"{name}-denoised.png"),
+                     "comparison": str(folder / f"{name}-comparison.png")})
+        if any(pathlib.Path(path).resolve() == photo for path in list(jobs[-1].values())[1:]):
+            fail(f"{photo} would be overwritten: move it out of {folder} first")
+    return jobs
+
+
+def run_gimp(plugin_folder, folder, jobs):
+    """Each job's {"seconds"} or {"error"}, and its report by the procedure, in order."""
+    answers, report, log = folder / "answers.json", folder / "report.jsonl", folder / "gimp.log"
+    for path in (answers, report):
+        path.unlink(missing_ok=True)
+    environment = os.environ | {"GRAINLESS_DEMO_JOBS": json.dumps(jobs), "GRAINLESS_DEMO_ANSWERS": str(answers),
+                                "GRAINLESS_REPORT": str(report)}
+    script = f"exec(compile(open({str(HERE / 'demo_in_gimp.py')!r}).read(), 'demo_in_gimp.py', 'exec'))"
+    command = [GIMP_ENV, folder / "gimp-profile", plugin_folder, "gimp-console-3.0", "--no-interface", "--no-data",
+               "--no-fonts", "--batch-interpreter=python-fu-eval", "--batch", script, "--quit"]
+    with open(log, "w", encoding="utf-8") as log_file:
+        subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file, check=False)
+    if not answers.exists():
+        fail(f"GIMP ended without an answer: {log} names the reason")
+    reports = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()] if report.exists() else []
+    return json.loads(answers.read_text(encoding="utf-8")), reports
+
+
+def read_rgb(path):
+    """8-bit RGB, on grey where the picture is transparent."""
+    image = Image.open(path)
+    if image.mode in ("I", "I;16"):
+        return numpy.stack([(numpy.asarray(image) / 257).round().astype(numpy.uint8)] * 3, axis=2)
+    if "A" in image.getbands():
+        image = Image.alpha_composite(Image.new("RGBA", image.size, (128, 128, 128, 255)), image.convert("RGBA"))
+    return numpy.asarray(image.convert("RGB"))
+
+
+def middle(pixels):
+    top, left = (max(0, (side - SHOWN) // 2) for side in pixels.shape[:2])
+    return pixels[top : top + SHOWN, left : left + SHOWN]
+
+
+def draw_comparison(before, after, path, caption):
+    difference = (before.astype(float) - after) * REMOVED_GAIN + 128
+    panels = [before, after, numpy.clip(difference.round(), 0, 255).astype(numpy.uint8)]
+    captions = ["before", caption, f"removed noise, {REMOVED_GAIN} times"]
+    height, width, bar, gap = *before.shape[:2], 24, 4
+    canvas = Image.new("RGB", (3 * width + 2 * gap, height + bar), (32, 32, 32))
+    draw = ImageDraw.Draw(canvas)
+    font = ImageFont.truetype("DejaVuSans.ttf", 14)
+    for index, (panel, text) in enumerate(zip(panels, captions)):
+        left = index * (width + gap)
+        canvas.paste(Image.fromarray(panel), (left, bar))
+        draw.text((left + 6, 4), text, fill=(230, 230, 230), font=font)
+    canvas.save(path)
+
+
+def quality(clean, picture):
+    return {"psnr": round(float(metrics.peak_signal_noise_ratio(clean, picture)), 3),
+            "ssim": round(float(metrics.structural_similarity(clean, picture, channel_axis=2)), 4)}
+
+
+def describe(job, answer, report, clean):
+    before, after = read_rgb(job["before"]), read_rgb(job["result"])
+    sigma = ", ".join(f"{value:.1f}" for value in report["sigma"])
+    draw_comparison(middle(before), middle(after), job["comparison"], f"after ({report['device']}, sigma {sigma})")
+    described = {"photo": job["input"], "result": job["result"], "comparison": job["comparison"], **report}
+    pathlib.Path(job["before"]).unlink()
+    described["seconds"] = report["seconds"] | {f"gimp_{key}": round(value, 3)
+                                                for key, value in answer["seconds"].items()}
+    if clean is not None:
+        for when, picture in (("before", before), ("after", after)):
+            described |= {f"{key}_{when}": value for key, value in quality(clean, picture).items()}
+    return described
+
+
+def main():
+    plugin_folder, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    photos, clean = [pathlib.Path(argument).resolve() for argument in sys.argv[3:]], None
+    folder.mkdir(parents=True, exist_ok=True)
+    for photo in photos:
+        if not photo.is_file():
+            fail(f"there is no photograph {photo}")
+    if not photos:
+        step("making a noisy photograph: astronaut (python3-skimage) with camera-like noise")
+        photo, clean = make_photograph(folder)
+        photos = [photo]
+    jobs = jobs_for(photos, folder)
+    step(f"GIMP denoises {len(jobs)} photograph{'s' if len(jobs) > 1 else ''} with the filter's default settings")
+    answers, reports = run_gimp(plugin_folder, folder, jobs)
+    finish(jobs, answers, reports, clean)
+
+
+def finish(jobs, answers, reports, clean):
+    errors = [f"{job['input']}: {answer['error']}" for job, answer in zip(jobs, answers) if "error" in answer]
+    done = [(job, answer) for job, answer in zip(jobs, answers) if "error" not in answer]
+    if len(reports) != len(done):
+        fail("; ".join(errors) or f"the plug-in reported {len(reports)} runs, and GIMP {len(done)}")
+    described = [describe(job, answer, report, clean) for (job, answer), report in zip(done, reports)]
+    for entry in described:
+        step(f"picture: {entry['comparison']}")
+    if described:
+        print(json.dumps(described[0] if len(jobs) == 1 else {"photos": described}, indent=2))
+    if errors:
+        fail("; ".join(errors))
+
+
+if __name__ == "__main__":
+    main()
