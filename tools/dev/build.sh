@@ -46,6 +46,20 @@ run_tests() {
         meson test -C "$meson_dir" --no-rebuild --print-errorlogs "$@"
 }
 
+# The peers come from PyPI, into an environment of their own.
+prepare_peers() {
+    local environment=$build/bench/python
+    peers_python=$environment/bin/python
+    [[ ! -e $environment/complete ]] || return 0
+    step "installing OpenCV and bm3d from PyPI into $environment"
+    mkdir -p "$build/bench"
+    python3 -m venv --clear --system-site-packages "$environment" ||
+        die "python3 could not make a virtual environment in $environment"
+    "$peers_python" -m pip install --quiet opencv-python-headless bm3d >&2 ||
+        die "pip could not install opencv-python-headless and bm3d: is PyPI reachable?"
+    touch "$environment/complete"
+}
+
 use_built_tools() {
     use_cuda_toolkit
     if [[ ! -d $stage ]]; then step "nothing is built yet: './dev build' does that"; fi
