@@ -69,6 +69,15 @@ def jobs_for(photos, folder):
     return jobs
 
 
+def wait_aloud(process):
+    while True:
+        try:
+            process.wait(timeout=15)
+            return
+        except subprocess.TimeoutExpired:
+            step("GIMP is still at work")
+
+
 def run_gimp(plugin_folder, folder, jobs):
     """Each job's {"seconds"} or {"error"}, and its report by the procedure, in order."""
     answers, report, log = folder / "answers.json", folder / "report.jsonl", folder / "gimp.log"
@@ -80,7 +89,9 @@ def run_gimp(plugin_folder, folder, jobs):
     command = [GIMP_ENV, folder / "gimp-profile", plugin_folder, "gimp-console-3.0", "--no-interface", "--no-data",
                "--no-fonts", "--batch-interpreter=python-fu-eval", "--batch", script, "--quit"]
     with open(log, "w", encoding="utf-8") as log_file:
-        subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file, check=False)
+        with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log_file,
+                              stderr=log_file) as gimp:
+            wait_aloud(gimp)
     if not answers.exists():
         fail(f"GIMP ended without an answer: {log} names the reason")
     reports = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()] if report.exists() else []
