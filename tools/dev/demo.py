@@ -139,8 +139,8 @@ def describe(job, answer, report, clean):
     draw_comparison(middle(before), middle(after), job["comparison"], f"after ({report['device']}, sigma {sigma})")
     described = {"photo": job["input"], "result": job["result"], "comparison": job["comparison"], **report}
     pathlib.Path(job["before"]).unlink()
-    described["seconds"] = report["seconds"] | {f"gimp_{key}": round(value, 3)
-                                                for key, value in answer["seconds"].items()}
+    seconds = report["seconds"] | {f"gimp_{key}": value for key, value in answer["seconds"].items()}
+    described["seconds"] = {key: round(value, 4) for key, value in seconds.items()}
     if clean is not None:
         for when, picture in (("before", before), ("after", after)):
             described |= {f"{key}_{when}": value for key, value in quality(clean, picture).items()}
