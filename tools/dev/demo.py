@@ -86,7 +86,7 @@ def run_gimp(plugin_folder, folder, jobs):
     environment = os.environ | {"GRAINLESS_DEMO_JOBS": json.dumps(jobs), "GRAINLESS_DEMO_ANSWERS": str(answers),
                                 "GRAINLESS_REPORT": str(report)}
     script = f"exec(compile(open({str(HERE / 'demo_in_gimp.py')!r}).read(), 'demo_in_gimp.py', 'exec'))"
-    command = [GIMP_ENV, folder / "gimp-profile", plugin_folder, "gimp-console-3.0", "--no-interface", "--no-data",
+    command = [GIMP_ENV, "--kept", folder / "gimp-profile", plugin_folder, "gimp-console-3.0", "--no-interface", "--no-data",
                "--no-fonts", "--batch-interpreter=python-fu-eval", "--batch", script, "--quit"]
     with open(log, "w", encoding="utf-8") as log_file:
         with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log_file,

@@ -1,13 +1,14 @@
 #!/bin/bash
 # Runs a command in a private GIMP profile that knows the filter:
 #
-#     gimp-env.sh [--gui | --desktop] PROFILE_DIR PLUGIN_DIR COMMAND…
+#     gimp-env.sh [--gui | --kept | --desktop] PROFILE_DIR PLUGIN_DIR COMMAND…
 #
 # PROFILE_DIR is made anew (only a folder that this script made earlier is replaced), PLUGIN_DIR is the plug-ins folder
 # that holds grainless/grainless. The command sees HOME, XDG_* and GIMP3_DIRECTORY below PROFILE_DIR, and no display:
 # a test must touch neither the user's settings nor the user's desktop.
 #
 # --gui      gives it a display of its own: Xvfb, a window manager, D-Bus and the accessibility bus, all ended with it.
+# --kept     keeps an earlier profile, which spares GIMP the ten seconds of asking every plug-in what it offers.
 # --desktop  leaves it the user's session, and keeps an earlier profile: GIMP opened by hand.
 #
 # The status is the command's.
@@ -20,12 +21,12 @@ die() {
 
 mode=headless
 case ${1:-} in
-    --gui | --desktop)
+    --gui | --kept | --desktop)
         mode=${1#--}
         shift
         ;;
 esac
-(($# >= 3)) || die "usage: gimp-env.sh [--gui | --desktop] PROFILE_DIR PLUGIN_DIR COMMAND…"
+(($# >= 3)) || die "usage: gimp-env.sh [--gui | --kept | --desktop] PROFILE_DIR PLUGIN_DIR COMMAND…"
 [[ -d $2 ]] || die "there is no plug-ins folder $2: './dev build' makes it"
 mkdir -p "$(dirname "$1")"
 profile=$(realpath -m "$1")
@@ -36,14 +37,14 @@ mark=$profile/.grainless-profile
 make_profile() {
     if [[ -e $profile && ! -e $mark ]]; then
         [[ -d $profile && -z $(ls -A "$profile") ]] || die "$profile is not a profile made by this script: it stays as it is"
-    elif [[ $mode != desktop ]]; then
+    elif [[ $mode != desktop && $mode != kept ]]; then
         rm -rf --one-file-system -- "$profile"
     fi
     mkdir -p "$profile"/{home,gimp,run}
     chmod 700 "$profile/run"
     touch "$mark"
-    # GIMP writes its preferences into gimprc: a kept profile keeps them.
-    [[ ! -e $profile/gimp/gimprc ]] || return 0
+    # GIMP writes its preferences into gimprc: somebody's own are kept.
+    [[ $mode != desktop || ! -e $profile/gimp/gimprc ]] || return 0
     # Nothing may ask a question or open a window of its own before the command does. A profile without a version is
     # taken for a first start, and a first start shows the Welcome dialog whatever show-welcome-dialog says.
     local version
