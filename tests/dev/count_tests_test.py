@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tools/dev/count_tests.py against Meson itself: a project of small scripts that end in every way a test can end."""
+"""tools/dev/count_tests.py against Meson itself: a project of small scripts that end in every way a
+test can end."""
+
 import pathlib
 import subprocess
 import sys
@@ -38,21 +40,36 @@ class CountTests(unittest.TestCase):
             lines = ["project('sample', version: '1')"]
             for name in names:
                 protocol, script, _ = ENDINGS[name]
-                pathlib.Path(source, name).write_text("#!/bin/sh\n" + script + "\n", encoding="utf-8")
+                pathlib.Path(source, name).write_text(
+                    "#!/bin/sh\n" + script + "\n", encoding="utf-8"
+                )
                 pathlib.Path(source, name).chmod(0o755)
-                lines.append(f"test('{name}', find_program('./{name}'), protocol: '{protocol}', suite: 's', timeout: 1)")
-            pathlib.Path(source, "meson.build").write_text("\n".join(lines) + "\n", encoding="utf-8")
+                lines.append(
+                    f"test('{name}', find_program('./{name}'), protocol: '{protocol}',"
+                    f" suite: 's', timeout: {1 if name == 'exit-hang' else 60})"
+                )
+            pathlib.Path(source, "meson.build").write_text(
+                "\n".join(lines) + "\n", encoding="utf-8"
+            )
             subprocess.run(["meson", "setup", build, source], check=True, capture_output=True)
             subprocess.run(["meson", "test", "-C", build], check=False, capture_output=True)
-            counted = subprocess.run([sys.executable, COUNT_TESTS, build / "meson-logs"], check=False,
-                                     capture_output=True, text=True)
+            counted = subprocess.run(
+                [sys.executable, COUNT_TESTS, build / "meson-logs"],
+                check=False,
+                capture_output=True,
+                text=True,
+            )
             return counted.stdout.strip(), counted.returncode
 
     def test_every_ending_alone(self):
         for name, (_, _, (passed, failed, skipped)) in ENDINGS.items():
             with self.subTest(name):
-                expected = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
-                self.assertEqual(self.run_project([name]), (expected, 0 if passed and not failed else 1))
+                expected = f"{passed} passed, {failed} failed" + (
+                    f", {skipped} skipped" if skipped else ""
+                )
+                self.assertEqual(
+                    self.run_project([name]), (expected, 0 if passed and not failed else 1)
+                )
 
     def test_all_endings_together(self):
         totals = [sum(counts) for counts in zip(*(counts for _, _, counts in ENDINGS.values()))]
@@ -61,7 +78,9 @@ class CountTests(unittest.TestCase):
 
     def test_no_log_is_a_failure(self):
         with tempfile.TemporaryDirectory() as folder:
-            counted = subprocess.run([sys.executable, COUNT_TESTS, folder], check=False, capture_output=True, text=True)
+            counted = subprocess.run(
+                [sys.executable, COUNT_TESTS, folder], check=False, capture_output=True, text=True
+            )
         self.assertEqual((counted.stdout.strip(), counted.returncode), ("0 passed, 1 failed", 1))
 
 

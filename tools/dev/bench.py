@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The benchmark on the CPU, next to OpenCV and Tampere's bm3d: bench.py OUT_DIR [--peers | --large] [--runs N]
+"""The benchmark on the CPU, next to OpenCV and Tampere's bm3d: bench.py OUT_DIR [--peers | --large]
+[--runs N]
 
-Peers: the same noisy 512×512 picture (python3-skimage's camera, Gaussian noise of sigma 25, seeded, rounded to 8 bits)
-goes to each program, in turns, and each runs on all cores. Peers are timed around the call; ours is the program's own
-count of seconds from pixels in memory to pixels in memory (upload + kernels + download), so neither side pays for
-starting a process or reading files. Medians of N runs. OpenCV gets the best of a few filter strengths, which its speed
-does not depend on.
+Peers: the same noisy 512×512 picture (python3-skimage's camera, Gaussian noise of sigma 25, seeded,
+rounded to 8 bits) goes to each program, in turns, and each runs on all cores. Peers are timed
+around the call; ours is the program's own count of seconds from pixels in memory to pixels in
+memory (upload + kernels + download), so neither side pays for starting a process or reading files.
+Medians of N runs. OpenCV gets the best of a few filter strengths, which its speed does not depend
+on.
 
-Large: a 24-megapixel RGB picture (6000×4000), once a method: seconds, and the process's peak of resident memory.
+Large: a 24-megapixel RGB picture (6000×4000), once a method: seconds, and the process's peak of
+resident memory.
 
 The table goes to stdout, all numbers to OUT_DIR/bench.json.
 """
+
 import argparse
 import json
 import os
@@ -41,12 +45,30 @@ def add_noise(clean, sigma):
 
 class Grainless:
     def __init__(self, folder, noisy, sigma, options):
-        self.input, self.output, self.peak = folder / "noisy.ppm", folder / "denoised.ppm", folder / "peak"
+        self.input, self.output, self.peak = (
+            folder / "noisy.ppm",
+            folder / "denoised.ppm",
+            folder / "peak",
+        )
         Image.fromarray(noisy).save(self.input)
         # A child of this process would start with this process's own peak: time(1) stands between.
-        self.command = ["/usr/bin/time", "--format=%M", f"--output={self.peak}", "grainless", "--device", "cpu",
-                        "--auto-sigma", "no", "--sigma", str(sigma), *options, str(self.input), "-o", str(self.output),
-                        "--json"]
+        self.command = [
+            "/usr/bin/time",
+            "--format=%M",
+            f"--output={self.peak}",
+            "grainless",
+            "--device",
+            "cpu",
+            "--auto-sigma",
+            "no",
+            "--sigma",
+            str(sigma),
+            *options,
+            str(self.input),
+            "-o",
+            str(self.output),
+            "--json",
+        ]
         self.report = {}
 
     def run(self):
@@ -89,8 +111,12 @@ def opencv(clean, noisy):
     import cv2  # in the benchmark's own environment only
 
     strengths = [SIGMA * factor for factor in (0.6, 0.8, 1.0, 1.2)]
-    best = max(strengths, key=lambda h: psnr(clean, cv2.fastNlMeansDenoising(noisy, None, h, 7, 21)))
-    return f"OpenCV {cv2.__version__}, h {best:g}", Call(lambda: cv2.fastNlMeansDenoising(noisy, None, best, 7, 21))
+    best = max(
+        strengths, key=lambda h: psnr(clean, cv2.fastNlMeansDenoising(noisy, None, h, 7, 21))
+    )
+    return f"OpenCV {cv2.__version__}, h {best:g}", Call(
+        lambda: cv2.fastNlMeansDenoising(noisy, None, best, 7, 21)
+    )
 
 
 def tampere(noisy):
@@ -100,7 +126,9 @@ def tampere(noisy):
     scaled = noisy / 255.0
 
     def denoise():
-        return numpy.clip(numpy.rint(bm3d.bm3d(scaled, SIGMA / 255, profile="np") * 255), 0, 255).astype(numpy.uint8)
+        return numpy.clip(
+            numpy.rint(bm3d.bm3d(scaled, SIGMA / 255, profile="np") * 255), 0, 255
+        ).astype(numpy.uint8)
 
     return f"bm3d {version('bm3d')}, np", Call(denoise)
 
@@ -119,22 +147,46 @@ def alternate(contenders, runs):
 def compare(task, ours, peer_name, peer, clean, runs):
     step(f"{task}: {runs} runs each, in turns with {peer_name}")
     our_seconds, peer_seconds = alternate([ours, peer], runs)
-    return {"task": task, "peer": peer_name, "grainless_seconds": our_seconds, "peer_seconds": peer_seconds,
-            "ratio": peer_seconds / our_seconds, "runs": runs,
-            "grainless_psnr": psnr(clean, ours.picture()), "peer_psnr": psnr(clean, peer.picture()),
-            "grainless_report": ours.report}
+    return {
+        "task": task,
+        "peer": peer_name,
+        "grainless_seconds": our_seconds,
+        "peer_seconds": peer_seconds,
+        "ratio": peer_seconds / our_seconds,
+        "runs": runs,
+        "grainless_psnr": psnr(clean, ours.picture()),
+        "peer_psnr": psnr(clean, peer.picture()),
+        "grainless_report": ours.report,
+    }
 
 
 def run_peers(folder, runs):
     clean = data.camera()
     noisy = add_noise(clean, SIGMA)
-    rows = [compare("NLM 512×512 grey, 21×21 / 7×7", Grainless(folder, noisy, SIGMA, NLM), *opencv(clean, noisy),
-                    clean, runs),
-            compare("BM3D normal 512×512 grey", Grainless(folder, noisy, SIGMA, BM3D), *tampere(noisy), clean, runs)]
-    print(f"\n{'':32}{'Grainless':>18}{'peer':>18}{'ratio':>8}   peer\n{'':32}{'s':>9}{'dB':>9}{'s':>9}{'dB':>9}")
+    rows = [
+        compare(
+            "NLM 512×512 grey, 21×21 / 7×7",
+            Grainless(folder, noisy, SIGMA, NLM),
+            *opencv(clean, noisy),
+            clean,
+            runs,
+        ),
+        compare(
+            "BM3D normal 512×512 grey",
+            Grainless(folder, noisy, SIGMA, BM3D),
+            *tampere(noisy),
+            clean,
+            runs,
+        ),
+    ]
+    print(f"\n{'':32}{'Grainless':>18}{'peer':>18}{'ratio':>8}   peer")
+    print(f"{'':32}{'s':>9}{'dB':>9}{'s':>9}{'dB':>9}")
     for row in rows:
-        print(f"{row['task']:32}{row['grainless_seconds']:9.3f}{row['grainless_psnr']:9.2f}"
-              f"{row['peer_seconds']:9.3f}{row['peer_psnr']:9.2f}{row['ratio']:7.1f}x   {row['peer']}", flush=True)
+        print(
+            f"{row['task']:32}{row['grainless_seconds']:9.3f}{row['grainless_psnr']:9.2f}"
+            f"{row['peer_seconds']:9.3f}{row['peer_psnr']:9.2f}{row['ratio']:7.1f}x   {row['peer']}",
+            flush=True,
+        )
     return rows
 
 
@@ -148,17 +200,28 @@ def run_large(folder):
     step(f"making a picture of {LARGE_WIDTH}×{LARGE_HEIGHT}")
     noisy = large_picture()
     rows = []
-    print(f"\n{'24 megapixels RGB, 8 bits':32}{'compute s':>11}{'total s':>9}{'peak MiB':>10}   within 2 GiB")
+    title = "24 megapixels RGB, 8 bits"
+    print(f"\n{title:32}{'compute s':>11}{'total s':>9}{'peak MiB':>10}   within 2 GiB")
     for name, options in (("NLM 21×21 / 7×7", NLM), ("BM3D normal", BM3D)):
         step(f"{name} on it, once: this can take minutes")
         ours = Grainless(folder, noisy, LARGE_SIGMA, options)
         seconds = ours.run()
         peak = ours.peak_bytes()
         fits = peak <= LARGE_LIMIT
-        rows.append({"task": name, "compute_seconds": seconds, "peak_bytes": peak, "fits": fits,
-                     "grainless_report": ours.report})
-        print(f"{name:32}{seconds:11.1f}{ours.report['seconds']['total']:9.1f}{peak / 2**20:10.0f}"
-              f"   {'yes' if fits else 'NO'}", flush=True)
+        rows.append(
+            {
+                "task": name,
+                "compute_seconds": seconds,
+                "peak_bytes": peak,
+                "fits": fits,
+                "grainless_report": ours.report,
+            }
+        )
+        print(
+            f"{name:32}{seconds:11.1f}{ours.report['seconds']['total']:9.1f}{peak / 2**20:10.0f}"
+            f"   {'yes' if fits else 'NO'}",
+            flush=True,
+        )
     return rows
 
 
@@ -172,9 +235,13 @@ def processor():
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench")
     parser.add_argument("folder", type=pathlib.Path, help=argparse.SUPPRESS)
-    parser.add_argument("--peers", action="store_true", help="only the comparison with OpenCV and bm3d")
+    parser.add_argument(
+        "--peers", action="store_true", help="only the comparison with OpenCV and bm3d"
+    )
     parser.add_argument("--large", action="store_true", help="only the 24-megapixel picture")
-    parser.add_argument("--runs", type=int, default=5, help="timed runs of each in the comparison (5)")
+    parser.add_argument(
+        "--runs", type=int, default=5, help="timed runs of each in the comparison (5)"
+    )
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     both = arguments.peers == arguments.large

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Prints 'N passed, N failed[, N skipped]' for the last 'meson test': count_tests.py MESON_LOGS
 
-Test cases count one by one where the program reports them (GoogleTest, TAP), other programs count as one. A program
-that fails without naming a failed case (a crash, a time-out, a bad exit status) counts as one failure more.
-The status is 0 only when something passed and nothing failed.
+Test cases count one by one where the program reports them (GoogleTest, TAP), other programs count
+as one. A program that fails without naming a failed case (a crash, a time-out, a bad exit status)
+counts as one failure more. The status is 0 only when something passed and nothing failed.
 """
+
 import collections
 import json
 import pathlib
@@ -24,7 +25,10 @@ def case_result(case):
 
 
 def reported_cases(junit):
-    """Program → results of its cases; a suite is named 'project.program[.suite]', a lone program stands in 'project'."""
+    """Program → results of its cases.
+
+    A suite is named 'project.program[.suite]'; programs without cases stand in the suite 'project'.
+    """
     cases = collections.defaultdict(collections.Counter)
     for suite in ElementTree.parse(junit).getroot().iter("testsuite"):
         parts = suite.get("name").split(".")

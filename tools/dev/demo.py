@@ -4,14 +4,17 @@
 
 usage: demo.py PLUGIN_DIR OUT_DIR [PHOTO…]
 
-Leaves in OUT_DIR for each photograph NAME-denoised.png and NAME-comparison.png (before | after | removed noise), and
-prints one JSON object; with several photographs it is {"photos": [one object each]}. A photograph is never written to.
+Leaves in OUT_DIR for each photograph NAME-denoised.png and NAME-comparison.png (before | after |
+removed noise), and prints one JSON object; with several photographs it is {"photos": [one object
+each]}. A photograph is never written to.
 
-Without a PHOTO a noisy one is made from python3-skimage's astronaut (NASA, public domain), the way a camera does it:
-in linear light, a photosite of brightness x in [0, 1] gets Gaussian noise of variance x·kShot + kRead² (shot noise
-and read noise), seeded; the sum is clipped to [0, 1], encoded as sRGB and rounded to 8 bits. The clean picture is then
-known, and PSNR and SSIM before and after are part of the answer.
+Without a PHOTO a noisy one is made from python3-skimage's astronaut (NASA, public domain), the way
+a camera does it: in linear light, a photosite of brightness x in [0, 1] gets Gaussian noise of
+variance x·SHOT + READ² (shot noise and read noise), seeded; the sum is clipped to [0, 1], encoded
+as sRGB and rounded to 8 bits. The clean picture is then known, and PSNR and SSIM before and after
+are part of the answer.
 """
+
 import json
 import os
 import pathlib
@@ -61,9 +64,14 @@ def jobs_for(photos, folder):
         while name in names:
             name += "-2"
         names.add(name)
-        jobs.append({"input": str(photo), "before": str(folder / f"{name}-before.png"),
-                     "result": str(folder / f"{name}-denoised.png"),
-                     "comparison": str(folder / f"{name}-comparison.png")})
+        jobs.append(
+            {
+                "input": str(photo),
+                "before": str(folder / f"{name}-before.png"),
+                "result": str(folder / f"{name}-denoised.png"),
+                "comparison": str(folder / f"{name}-comparison.png"),
+            }
+        )
         if any(pathlib.Path(path).resolve() == photo for path in list(jobs[-1].values())[1:]):
             fail(f"{photo} would be overwritten: move it out of {folder} first")
     return jobs
@@ -83,18 +91,40 @@ def run_gimp(plugin_folder, folder, jobs):
     answers, report, log = folder / "answers.json", folder / "report.jsonl", folder / "gimp.log"
     for path in (answers, report):
         path.unlink(missing_ok=True)
-    environment = os.environ | {"GRAINLESS_DEMO_JOBS": json.dumps(jobs), "GRAINLESS_DEMO_ANSWERS": str(answers),
-                                "GRAINLESS_REPORT": str(report)}
-    script = f"exec(compile(open({str(HERE / 'demo_in_gimp.py')!r}).read(), 'demo_in_gimp.py', 'exec'))"
-    command = [GIMP_ENV, "--kept", folder / "gimp-profile", plugin_folder, "gimp-console-3.0", "--no-interface", "--no-data",
-               "--no-fonts", "--batch-interpreter=python-fu-eval", "--batch", script, "--quit"]
+    environment = os.environ | {
+        "GRAINLESS_DEMO_JOBS": json.dumps(jobs),
+        "GRAINLESS_DEMO_ANSWERS": str(answers),
+        "GRAINLESS_REPORT": str(report),
+    }
+    script = (
+        f"exec(compile(open({str(HERE / 'demo_in_gimp.py')!r}).read(), 'demo_in_gimp.py', 'exec'))"
+    )
+    command = [
+        GIMP_ENV,
+        "--kept",
+        folder / "gimp-profile",
+        plugin_folder,
+        "gimp-console-3.0",
+        "--no-interface",
+        "--no-data",
+        "--no-fonts",
+        "--batch-interpreter=python-fu-eval",
+        "--batch",
+        script,
+        "--quit",
+    ]
     with open(log, "w", encoding="utf-8") as log_file:
-        with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log_file,
-                              stderr=log_file) as gimp:
+        with subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file
+        ) as gimp:
             wait_aloud(gimp)
     if not answers.exists():
         fail(f"GIMP ended without an answer: {log} names the reason")
-    reports = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()] if report.exists() else []
+    reports = (
+        [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+        if report.exists()
+        else []
+    )
     return json.loads(answers.read_text(encoding="utf-8")), reports
 
 
@@ -104,7 +134,9 @@ def read_rgb(path):
     if image.mode in ("I", "I;16"):
         return numpy.stack([(numpy.asarray(image) / 257).round().astype(numpy.uint8)] * 3, axis=2)
     if "A" in image.getbands():
-        image = Image.alpha_composite(Image.new("RGBA", image.size, (128, 128, 128, 255)), image.convert("RGBA"))
+        image = Image.alpha_composite(
+            Image.new("RGBA", image.size, (128, 128, 128, 255)), image.convert("RGBA")
+        )
     return numpy.asarray(image.convert("RGB"))
 
 
@@ -129,15 +161,27 @@ def draw_comparison(before, after, path, caption):
 
 
 def quality(clean, picture):
-    return {"psnr": round(float(metrics.peak_signal_noise_ratio(clean, picture)), 3),
-            "ssim": round(float(metrics.structural_similarity(clean, picture, channel_axis=2)), 4)}
+    return {
+        "psnr": round(float(metrics.peak_signal_noise_ratio(clean, picture)), 3),
+        "ssim": round(float(metrics.structural_similarity(clean, picture, channel_axis=2)), 4),
+    }
 
 
 def describe(job, answer, report, clean):
     before, after = read_rgb(job["before"]), read_rgb(job["result"])
     sigma = ", ".join(f"{value:.1f}" for value in report["sigma"])
-    draw_comparison(middle(before), middle(after), job["comparison"], f"after ({report['device']}, sigma {sigma})")
-    described = {"photo": job["input"], "result": job["result"], "comparison": job["comparison"], **report}
+    draw_comparison(
+        middle(before),
+        middle(after),
+        job["comparison"],
+        f"after ({report['device']}, sigma {sigma})",
+    )
+    described = {
+        "photo": job["input"],
+        "result": job["result"],
+        "comparison": job["comparison"],
+        **report,
+    }
     pathlib.Path(job["before"]).unlink()
     seconds = report["seconds"] | {f"gimp_{key}": value for key, value in answer["seconds"].items()}
     described["seconds"] = {key: round(value, 4) for key, value in seconds.items()}
@@ -159,17 +203,23 @@ def main():
         photo, clean = make_photograph(folder)
         photos = [photo]
     jobs = jobs_for(photos, folder)
-    step(f"GIMP denoises {len(jobs)} photograph{'s' if len(jobs) > 1 else ''} with the filter's default settings")
+    step(f"GIMP runs the filter with its default settings on {len(jobs)} photograph(s)")
     answers, reports = run_gimp(plugin_folder, folder, jobs)
     finish(jobs, answers, reports, clean)
 
 
 def finish(jobs, answers, reports, clean):
-    errors = [f"{job['input']}: {answer['error']}" for job, answer in zip(jobs, answers) if "error" in answer]
+    errors = [
+        f"{job['input']}: {answer['error']}"
+        for job, answer in zip(jobs, answers)
+        if "error" in answer
+    ]
     done = [(job, answer) for job, answer in zip(jobs, answers) if "error" not in answer]
     if len(reports) != len(done):
         fail("; ".join(errors) or f"the plug-in reported {len(reports)} runs, and GIMP {len(done)}")
-    described = [describe(job, answer, report, clean) for (job, answer), report in zip(done, reports)]
+    described = [
+        describe(job, answer, report, clean) for (job, answer), report in zip(done, reports)
+    ]
     for entry in described:
         step(f"picture: {entry['comparison']}")
     if described:

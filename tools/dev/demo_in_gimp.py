@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Runs inside gimp-console (Python-Fu batch): loads photographs, runs the filter with its default settings, saves.
+"""Runs inside gimp-console (Python-Fu batch): loads photographs, runs the filter with its default
+settings, saves.
 
-The environment variable GRAINLESS_DEMO_JOBS holds a JSON list of {"input", "before", "result"}; a file's seconds and
-error come back in the file that GRAINLESS_DEMO_ANSWERS names. Inputs are only read.
+The environment variable GRAINLESS_DEMO_JOBS holds a JSON list of {"input", "before", "result"}; a
+file's seconds and error come back in the file that GRAINLESS_DEMO_ANSWERS names. Inputs are only
+read.
 """
+
 import json
 import os
 import time
@@ -39,7 +42,9 @@ def denoise(image):
     config.set_core_object_array("drawables", image.get_layers())
     values = procedure.run(config)
     if values.index(0) != Gimp.PDBStatusType.SUCCESS:
-        raise RuntimeError(values.index(1) if values.length() > 1 else f"{PROCEDURE} failed: {values.index(0)}")
+        raise RuntimeError(
+            values.index(1) if values.length() > 1 else f"{PROCEDURE} failed: {values.index(0)}"
+        )
 
 
 def run(job):
@@ -53,7 +58,11 @@ def run(job):
         save(image, job["result"])
     finally:
         image.delete()
-    return {"open": loaded - started, "procedure": denoised - loaded, "save": time.monotonic() - denoised}
+    return {
+        "open": loaded - started,
+        "procedure": denoised - loaded,
+        "save": time.monotonic() - denoised,
+    }
 
 
 def main():
@@ -61,7 +70,9 @@ def main():
     for job in json.loads(os.environ["GRAINLESS_DEMO_JOBS"]):
         try:
             answers.append({"seconds": run(job)})
-        except Exception as error:  # whatever it is belongs in the answer: GIMP's own status would not tell
+        except (
+            Exception
+        ) as error:  # whatever it is belongs in the answer: GIMP's own status would not tell
             answers.append({"error": str(error)})
     with open(os.environ["GRAINLESS_DEMO_ANSWERS"], "w", encoding="utf-8") as answer_file:
         json.dump(answers, answer_file)

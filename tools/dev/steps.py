@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Messages of the Python parts of ./dev, as its shell parts write them (common.sh). All go to stderr."""
+"""Messages of the Python parts of ./dev, as its shell parts write them (common.sh). All go to
+stderr."""
+
 import os
 import sys
 import time
