@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include <sys/stat.h>
+
+#include "engine/progress.h"
+#include "tool_testing.h"
+#include "tools/image_io/files.h"
+#include "tools/image_io/image_file.h"
+
+namespace grainless::tools {
+namespace {
+
+TEST(OutputFile, LeavesNothingWithoutCommit) {
+  const Folder folder;
+  write_text(folder.file("a"), "old");
+  {
+    OutputFile file(folder.file("a"));
+    file.write("new", 3);
+    EXPECT_EQ(folder.entries(), 2u);
+  }
+  EXPECT_EQ(folder.entries(), 1u);
+  EXPECT_EQ(file_bytes(folder.file("a")), (std::vector<uint8_t>{'o', 'l', 'd'}));
+}
+
+TEST(OutputFile, ReplacesAtOnceAndKeepsPermissions) {
+  const Folder folder;
+  write_text(folder.file("a"), "old");
+  ASSERT_EQ(chmod(folder.file("a").c_str(), 0640), 0);
+  {
+    OutputFile file(folder.file("a"));
+    file.write("new", 3);
+    file.commit();
+  }
+  struct stat info;
+  ASSERT_EQ(stat(folder.file("a").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u, 0640u);
+  EXPECT_EQ(folder.entries(), 1u);
+  EXPECT_EQ(file_bytes(folder.file("a")), (std::vector<uint8_t>{'n', 'e', 'w'}));
+}
+
+TEST(OutputFile, WritesThroughSymbolicLinks) {
+  const Folder folder;
+  write_text(folder.file("real"), "old");
+  std::filesystem::create_symlink("real", folder.file("link"));
+  {
+    OutputFile file(folder.file("link"));
+    file.write("new", 3);
+    file.commit();
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("link")));
+  EXPECT_EQ(file_bytes(folder.file("real")), (std::vector<uint8_t>{'n', 'e', 'w'}));
+}
+
+TEST(OutputFile, RefusesFoldersDevicesAndMissingFolders) {
+  const Folder folder;
+  EXPECT_NE(refusal([&] { OutputFile file(folder.path().string()); }).find("folder"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] { OutputFile file("/dev/full"); }).find("regular"), std::string::npos);
+  EXPECT_NE(refusal([&] { OutputFile file(folder.file("no/a")); }).find("No such file"),
+            std::string::npos);
+}
+
+TEST(OutputFile, KnowsOneFileByItsManyNames) {
+  const Folder folder;
+  write_text(folder.file("a"), "x");
+  write_text(folder.file("b"), "x");
+  std::filesystem::create_hard_link(folder.file("a"), folder.file("hard"));
+  std::filesystem::create_symlink(folder.file("a"), folder.file("soft"));
+  EXPECT_TRUE(same_file(folder.file("a"), folder.file("hard")));
+  EXPECT_TRUE(same_file(folder.file("a"), folder.file("soft")));
+  EXPECT_TRUE(same_file(folder.file("a"), folder.file("./a")));
+  EXPECT_FALSE(same_file(folder.file("a"), folder.file("b")));
+  EXPECT_FALSE(same_file(folder.file("a"), folder.file("gone")));
+}
+
+TEST(OutputFile, CancelledWritingLeavesNothing) {
+  CancelToken cancel;
+  cancel.cancel();
+  for (const char* name : {"a.png", "a.tif", "a.pam", "a.ppm", "a.pfm"}) {
+    if (std::string(name) == "a.png" && !GRAINLESS_HAVE_PNG) continue;
+    if (std::string(name) == "a.tif" && !GRAINLESS_HAVE_TIFF) continue;
+    const Folder folder;
+    try {
+      write_image(folder.file(name), random_image({Component::kU8, 3}, 5, 5), &cancel);
+      ADD_FAILURE() << name << " was written";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+    }
+    EXPECT_EQ(folder.entries(), 0u) << name;
+  }
+}
+
+}  // namespace
+}  // namespace grainless::tools

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include <png.h>
+
+#include "tool_testing.h"
+#include "tools/image_io/exif.h"
+#include "tools/image_io/image_file.h"
+
+namespace grainless::tools {
+namespace {
+
+struct PngLayout {
+  int type, bits, interlace;
+};
+
+// Writes with libpng itself; `prepare` sets further chunks.
+template <typename Prepare>
+void write_raw_png(const std::string& path, PngLayout layout, uint32_t width,
+                   std::vector<std::vector<uint8_t>> rows, const Prepare& prepare) {
+  FILE* file = std::fopen(path.c_str(), "wb");
+  ASSERT_NE(file, nullptr);
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_init_io(png, file);
+  png_set_IHDR(png, info, width, png_uint_32(rows.size()), layout.bits, layout.type,
+               layout.interlace, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  prepare(png, info);
+  std::vector<png_bytep> pointers;
+  for (auto& row : rows) pointers.push_back(row.data());
+  png_set_rows(png, info, pointers.data());
+  png_write_png(png, info, PNG_TRANSFORM_IDENTITY, nullptr);
+  png_destroy_write_struct(&png, &info);
+  std::fclose(file);
+}
+
+std::vector<uint8_t> pixels_of(const Image& image) {
+  return {image.pixels.get(), image.pixels.get() + image.bytes()};
+}
+
+TEST(Png, PaletteBecomesColour) {
+  const Folder folder;
+  const png_color colours[] = {{255, 0, 0}, {0, 255, 0}, {1, 2, 3}};
+  write_raw_png(folder.file("a.png"), {PNG_COLOR_TYPE_PALETTE, 2, PNG_INTERLACE_NONE}, 4,
+                {{0b00011001}},
+                [&](png_structp png, png_infop info) { png_set_PLTE(png, info, colours, 3); });
+  const Image image = read_image(folder.file("a.png"));
+  EXPECT_EQ(image.format, (PixelFormat{Component::kU8, 3}));
+  EXPECT_EQ(pixels_of(image), (std::vector<uint8_t>{255, 0, 0, 0, 255, 0, 1, 2, 3, 0, 255, 0}));
+}
+
+TEST(Png, TransparentPaletteGetsAlpha) {
+  const Folder folder;
+  const png_color colours[] = {{255, 0, 0}, {0, 255, 0}};
+  const uint8_t alpha[] = {7};
+  write_raw_png(folder.file("a.png"), {PNG_COLOR_TYPE_PALETTE, 1, PNG_INTERLACE_NONE}, 2,
+                {{0b01000000}}, [&](png_structp png, png_infop info) {
+                  png_set_PLTE(png, info, colours, 2);
+                  png_set_tRNS(png, info, alpha, 1, nullptr);
+                });
+  const Image image = read_image(folder.file("a.png"));
+  EXPECT_EQ(pixels_of(image), (std::vector<uint8_t>{255, 0, 0, 7, 0, 255, 0, 255}));
+}
+
+TEST(Png, FewBitsSpanTheWholeRange) {
+  const Folder folder;
+  write_raw_png(folder.file("a.png"), {PNG_COLOR_TYPE_GRAY, 2, PNG_INTERLACE_NONE}, 4,
+                {{0b00011011}}, [](png_structp, png_infop) {});
+  EXPECT_EQ(pixels_of(read_image(folder.file("a.png"))), (std::vector<uint8_t>{0, 85, 170, 255}));
+}
+
+TEST(Png, InterlacedReadsTheSame) {
+  const Folder folder;
+  std::vector<std::vector<uint8_t>> rows;
+  std::vector<uint8_t> expected;
+  for (int y = 0; y < 11; ++y) {
+    rows.emplace_back();
+    for (int x = 0; x < 13; ++x) rows.back().push_back(static_cast<uint8_t>(17 * y + 3 * x));
+    expected.insert(expected.end(), rows.back().begin(), rows.back().end());
+  }
+  write_raw_png(folder.file("a.png"), {PNG_COLOR_TYPE_GRAY, 8, PNG_INTERLACE_ADAM7}, 13, rows,
+                [](png_structp, png_infop) {});
+  EXPECT_EQ(pixels_of(read_image(folder.file("a.png"))), expected);
+}
+
+TEST(Png, SixteenBitsAreBigEndianInTheFile) {
+  const Folder folder;
+  write_raw_png(folder.file("a.png"), {PNG_COLOR_TYPE_GRAY, 16, PNG_INTERLACE_NONE}, 1,
+                {{0x12, 0x34}}, [](png_structp, png_infop) {});
+  const Image image = read_image(folder.file("a.png"));
+  uint16_t value;
+  std::memcpy(&value, image.pixels.get(), 2);
+  EXPECT_EQ(value, 0x1234);
+}
+
+TEST(Png, MetadataGoesThrough) {
+  const Folder folder;
+  Image image = random_image({Component::kU8, 3}, 4, 4);
+  image.metadata.resolution = Resolution{11811, 5906, true};
+  image.metadata.exif = exif_with_orientation(6);
+  image.metadata.png_srgb_intent = 1;
+  EXPECT_TRUE(write_image(folder.file("a.png"), std::move(image)).empty());
+  write_image(folder.file("b.png"), read_image(folder.file("a.png")));
+  const Metadata kept = read_image(folder.file("b.png")).metadata;
+  ASSERT_TRUE(kept.resolution.has_value());
+  EXPECT_EQ(kept.resolution->x, 11811);
+  EXPECT_EQ(kept.resolution->y, 5906);
+  EXPECT_TRUE(kept.resolution->metric);
+  EXPECT_EQ(kept.exif, exif_with_orientation(6));
+  EXPECT_EQ(kept.orientation, 6);
+  EXPECT_EQ(kept.png_srgb_intent, 1);
+}
+
+TEST(Png, GammaAndPrimariesGoThrough) {
+  const Folder folder;
+  Image image = random_image({Component::kU8, 3}, 4, 4);
+  image.metadata.png_gamma = 0.5;
+  image.metadata.png_chromaticities = {0.3127, 0.329, 0.64, 0.33, 0.21, 0.71, 0.15, 0.06};
+  const std::vector<double> primaries = image.metadata.png_chromaticities;
+  write_image(folder.file("a.png"), std::move(image));
+  const Metadata kept = read_image(folder.file("a.png")).metadata;
+  EXPECT_NEAR(kept.png_gamma.value(), 0.5, 1e-5);
+  ASSERT_EQ(kept.png_chromaticities.size(), 8u);
+  for (size_t i = 0; i < 8; ++i) EXPECT_NEAR(kept.png_chromaticities[i], primaries[i], 1e-4);
+}
+
+TEST(Png, OrientationOfATiffBecomesExif) {
+  const Folder folder;
+  Image image = random_image({Component::kU8, 3}, 4, 4);
+  image.metadata.orientation = 8;
+  write_image(folder.file("a.png"), std::move(image));
+  EXPECT_EQ(read_image(folder.file("a.png")).metadata.orientation, 8);
+}
+
+TEST(Png, PremultipliedColoursAreDivided) {
+  const Folder folder;
+  Image image = make_image({Component::kU8, 4}, 2, 1, "test");
+  const uint8_t pixels[] = {64, 32, 0, 128, 9, 9, 9, 0};
+  std::memcpy(image.pixels.get(), pixels, sizeof pixels);
+  image.premultiplied = true;
+  write_image(folder.file("a.png"), std::move(image));
+  EXPECT_EQ(pixels_of(read_image(folder.file("a.png"))),
+            (std::vector<uint8_t>{128, 64, 0, 128, 9, 9, 9, 0}));
+}
+
+TEST(Png, UnusableProfileIsLeftOutAndSaid) {
+  const Folder folder;
+  Image image = random_image({Component::kU8, 3}, 4, 4);
+  image.metadata.icc_profile.assign(200, 1);
+  EXPECT_FALSE(write_image(folder.file("a.png"), std::move(image)).empty());
+  EXPECT_TRUE(
+      same_pixels(read_image(folder.file("a.png")), random_image({Component::kU8, 3}, 4, 4)));
+}
+
+TEST(Exif, OrientationOfEitherByteOrder) {
+  for (int32_t orientation = 1; orientation <= 8; ++orientation) {
+    EXPECT_EQ(exif_orientation(exif_with_orientation(orientation)), orientation);
+  }
+  const std::vector<uint8_t> big = {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0,
+                                    3,   0,   0, 0,  1, 0, 3, 0, 0, 0, 0,    0,    0};
+  EXPECT_EQ(exif_orientation(big), 3);
+  for (size_t length = 0; length < 22; ++length) {
+    EXPECT_EQ(exif_orientation(std::span(big).first(length)), 0) << length;
+  }
+}
+
+}  // namespace
+}  // namespace grainless::tools

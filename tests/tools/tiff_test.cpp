@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include <tiffio.h>
+
+#include <functional>
+
+#include "tool_testing.h"
+#include "tools/image_io/image_file.h"
+
+namespace grainless::tools {
+namespace {
+
+struct TiffLayout {
+  uint16_t bits = 8, samples = 3, photometric = PHOTOMETRIC_RGB;
+  uint16_t planar = PLANARCONFIG_CONTIG, compression = COMPRESSION_NONE, tile = 0;
+  const char* mode = "w";
+};
+
+void describe(TIFF* tiff, const TiffLayout& layout, int32_t width, int32_t height) {
+  TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, width);
+  TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, height);
+  TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, layout.bits);
+  TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, layout.samples);
+  TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, layout.photometric);
+  TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, layout.planar);
+  TIFFSetField(tiff, TIFFTAG_COMPRESSION, layout.compression);
+  if (layout.tile != 0) {
+    TIFFSetField(tiff, TIFFTAG_TILEWIDTH, layout.tile);
+    TIFFSetField(tiff, TIFFTAG_TILELENGTH, layout.tile);
+  } else {
+    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, 4);
+  }
+}
+
+// Puts image's samples into a file of any layout, sample by sample.
+void write_samples(TIFF* tiff, const TiffLayout& layout, const Image& image) {
+  const size_t step = size_t(image.format.component_bytes());
+  const bool planes = layout.planar == PLANARCONFIG_SEPARATE;
+  const int32_t channels = image.format.channels;
+  const auto block = [&](int32_t x0, int32_t y0, int32_t w, int32_t h, int32_t plane) {
+    std::vector<uint8_t> bytes;
+    for (int32_t y = y0; y < y0 + h; ++y) {
+      for (int32_t x = x0; x < x0 + w; ++x) {
+        for (int32_t c = planes ? plane : 0; c < (planes ? plane + 1 : channels); ++c) {
+          const bool inside = x < image.width && y < image.height;
+          const size_t at = size_t(x * channels + c) * step;
+          for (size_t b = 0; b < step; ++b) bytes.push_back(inside ? image.row(y)[at + b] : 0xee);
+        }
+      }
+    }
+    return bytes;
+  };
+  for (int32_t plane = 0; plane < (planes ? channels : 1); ++plane) {
+    const uint16_t p = uint16_t(plane);
+    if (layout.tile != 0) {
+      for (int32_t y = 0; y < image.height; y += layout.tile) {
+        for (int32_t x = 0; x < image.width; x += layout.tile) {
+          auto bytes = block(x, y, layout.tile, layout.tile, plane);
+          TIFFWriteEncodedTile(tiff, TIFFComputeTile(tiff, uint32_t(x), uint32_t(y), 0, p),
+                               bytes.data(), tmsize_t(bytes.size()));
+        }
+      }
+    } else {
+      for (int32_t y = 0; y < image.height; y += 4) {
+        auto bytes = block(0, y, image.width, std::min(4, image.height - y), plane);
+        TIFFWriteEncodedStrip(tiff, TIFFComputeStrip(tiff, uint32_t(y), p), bytes.data(),
+                              tmsize_t(bytes.size()));
+      }
+    }
+  }
+}
+
+void write_tiff_as(const std::string& path, const TiffLayout& layout, const Image& image,
+                   const std::function<void(TIFF*)>& prepare = {}) {
+  TIFF* tiff = TIFFOpen(path.c_str(), layout.mode);
+  ASSERT_NE(tiff, nullptr);
+  describe(tiff, layout, image.width, image.height);
+  if (prepare) prepare(tiff);
+  write_samples(tiff, layout, image);
+  TIFFClose(tiff);
+}
+
+TEST(Tiff, EveryArrangementReadsTheSame) {
+  const Folder folder;
+  for (const char* mode : {"wl", "wb", "w8"}) {
+    for (const uint16_t planar : {PLANARCONFIG_CONTIG, PLANARCONFIG_SEPARATE}) {
+      for (const uint16_t tile : {0, 16}) {
+        for (const uint16_t compression : {COMPRESSION_NONE, COMPRESSION_LZW}) {
+          for (const Component component : {Component::kU8, Component::kU16}) {
+            const Image image = random_image({component, 3}, 37, 21);
+            const uint16_t bits = component == Component::kU8 ? 8 : 16;
+            write_tiff_as(folder.file("a.tif"),
+                          {bits, 3, PHOTOMETRIC_RGB, planar, compression, tile, mode}, image);
+            EXPECT_TRUE(same_pixels(read_image(folder.file("a.tif")), image))
+                << mode << ' ' << planar << ' ' << tile << ' ' << compression << ' ' << bits;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Tiff, WhiteIsZeroIsTurnedRound) {
+  const Folder folder;
+  const Image image = random_image({Component::kU16, 1}, 9, 5);
+  write_tiff_as(folder.file("a.tif"), {16, 1, PHOTOMETRIC_MINISWHITE}, image);
+  const Image got = read_image(folder.file("a.tif"));
+  for (size_t i = 0; i < image.bytes(); ++i) ASSERT_EQ(got.pixels[i], 255 - image.pixels[i]);
+}
+
+TEST(Tiff, PaletteAndFewBits) {
+  const Folder folder;
+  Image packed = make_image({Component::kU8, 1}, 1, 1, "test");  // four 2-bit samples in a byte
+  packed.pixels[0] = 0b00011011;
+  uint16_t red[4] = {0, 65535, 257, 514}, green[4] = {1, 2, 3, 4}, blue[4] = {0, 0, 0, 32896};
+  const auto four_columns = [&](TIFF* tiff) {
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 4);
+    TIFFSetField(tiff, TIFFTAG_COLORMAP, red, green, blue);
+  };
+  write_tiff_as(folder.file("a.tif"), {2, 1, PHOTOMETRIC_PALETTE}, packed, four_columns);
+  const Image palette = read_image(folder.file("a.tif"));
+  EXPECT_EQ(palette.format, (PixelFormat{Component::kU8, 3}));
+  const std::vector<uint8_t> got(palette.pixels.get(), palette.pixels.get() + palette.bytes());
+  EXPECT_EQ(got, (std::vector<uint8_t>{0, 0, 0, 255, 0, 0, 1, 0, 0, 2, 0, 128}));
+
+  write_tiff_as(folder.file("b.tif"), {2, 1, PHOTOMETRIC_MINISBLACK}, packed,
+                [](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 4); });
+  const Image grey = read_image(folder.file("b.tif"));
+  const std::vector<uint8_t> levels(grey.pixels.get(), grey.pixels.get() + grey.bytes());
+  EXPECT_EQ(levels, (std::vector<uint8_t>{0, 85, 170, 255}));
+}
+
+TEST(Tiff, AssociatedAlphaStaysAssociated) {
+  const Folder folder;
+  Image image = random_image({Component::kU8, 4}, 5, 5);
+  image.premultiplied = true;
+  write_image(folder.file("a.tif"), std::move(image));
+  const Image got = read_image(folder.file("a.tif"));
+  EXPECT_TRUE(got.premultiplied);
+  EXPECT_TRUE(same_pixels(got, random_image({Component::kU8, 4}, 5, 5)));
+}
+
+TEST(Tiff, MetadataGoesThrough) {
+  const Folder folder;
+  Image image = random_image({Component::kU16, 3}, 4, 4);
+  image.metadata.icc_profile = {9, 8, 7, 6};
+  image.metadata.xmp = {'<', 'x', '>'};
+  image.metadata.orientation = 6;
+  image.metadata.resolution = Resolution{300 / 0.0254, 150 / 0.0254, true};
+  image.metadata.tiff_texts = {{TIFFTAG_MAKE, "Maker"}, {TIFFTAG_COPYRIGHT, "someone"}};
+  const auto texts = image.metadata.tiff_texts;
+  EXPECT_TRUE(write_image(folder.file("a.tif"), std::move(image)).empty());
+  const Metadata kept = read_image(folder.file("a.tif")).metadata;
+  EXPECT_EQ(kept.icc_profile, (std::vector<uint8_t>{9, 8, 7, 6}));
+  EXPECT_EQ(kept.xmp, (std::vector<uint8_t>{'<', 'x', '>'}));
+  EXPECT_EQ(kept.orientation, 6);
+  EXPECT_NEAR(kept.resolution.value().x, 300 / 0.0254, 0.1);
+  EXPECT_NEAR(kept.resolution.value().y, 150 / 0.0254, 0.1);
+  EXPECT_EQ(kept.tiff_texts, texts);
+}
+
+void write_pages(const std::string& path, bool second_is_thumbnail) {
+  TIFF* tiff = TIFFOpen(path.c_str(), "w");
+  ASSERT_NE(tiff, nullptr);
+  for (int page = 0; page < 2; ++page) {
+    const Image image = random_image({Component::kU8, 3}, 8 - 4 * page, 8 - 4 * page);
+    describe(tiff, {}, image.width, image.height);
+    if (page == 1 && second_is_thumbnail) {
+      TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
+    }
+    write_samples(tiff, {}, image);
+    TIFFWriteDirectory(tiff);
+  }
+  TIFFClose(tiff);
+}
+
+TEST(Tiff, SeveralPagesAreRefusedButThumbnailsAreNot) {
+  const Folder folder;
+  write_pages(folder.file("a.tif"), false);
+  EXPECT_NE(refusal([&] { read_image(folder.file("a.tif")); }).find("2 pages"), std::string::npos);
+  write_pages(folder.file("b.tif"), true);
+  EXPECT_TRUE(
+      same_pixels(read_image(folder.file("b.tif")), random_image({Component::kU8, 3}, 8, 8)));
+}
+
+TEST(Tiff, UnsupportedKindsAreNamed) {
+  const Folder folder;
+  const auto message = [&](const TiffLayout& layout, PixelFormat format, uint16_t sample_format) {
+    write_tiff_as(folder.file("a.tif"), layout, random_image(format, 4, 4),
+                  [&](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, sample_format); });
+    return refusal([&] { read_image(folder.file("a.tif")); });
+  };
+  EXPECT_NE(message({32, 1, PHOTOMETRIC_MINISBLACK}, {Component::kFloat, 1}, SAMPLEFORMAT_UINT)
+                .find("32 bits (integer)"),
+            std::string::npos);
+  EXPECT_NE(message({16, 1, PHOTOMETRIC_MINISBLACK}, {Component::kU16, 1}, SAMPLEFORMAT_INT)
+                .find("signed"),
+            std::string::npos);
+  EXPECT_NE(message({8, 4, PHOTOMETRIC_SEPARATED}, {Component::kU8, 4}, SAMPLEFORMAT_UINT)
+                .find("photometric"),
+            std::string::npos);
+  EXPECT_NE(message({8, 3, PHOTOMETRIC_MINISBLACK}, {Component::kU8, 3}, SAMPLEFORMAT_UINT)
+                .find("3 samples"),
+            std::string::npos);
+}
+
+TEST(Tiff, AbsurdDimensionsAreRefused) {
+  const Folder folder;
+  write_tiff_as(folder.file("a.tif"), {}, random_image({Component::kU8, 3}, 4, 4), [](TIFF* tiff) {
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 70000);
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 70000);
+  });
+  EXPECT_NE(refusal([&] { read_image(folder.file("a.tif")); }).find("2^31"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace grainless::tools

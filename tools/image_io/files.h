@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Files that are read, and files that appear whole or not at all.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "engine/progress.h"
+
+namespace grainless::tools {
+
+// Throws Error(kCancelled) when cancel is set. Readers and writers ask at every row.
+void stop_if_cancelled(const CancelToken* cancel);
+
+// "'PATH': WHY" as Error(kBadInput).
+[[noreturn]] void fail_file(const std::string& path, const std::string& why);
+// The same with the reason in errno.
+[[noreturn]] void fail_errno(const std::string& path, const std::string& doing);
+
+struct FileCloser {
+  void operator()(FILE* file) const { std::fclose(file); }
+};
+using FilePointer = std::unique_ptr<FILE, FileCloser>;
+
+// A regular file opened for reading. Throws Error(kBadInput).
+class InputFile {
+ public:
+  explicit InputFile(std::string path);
+
+  FILE* stream() const { return file_.get(); }
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }
+
+ private:
+  std::string path_;
+  FilePointer file_;
+  uint64_t size_ = 0;
+};
+
+// Writes beside `path` under a temporary name; commit() brings the content to the disk and gives it
+// its name. Without commit() the temporary file goes away and what stood at `path` is as it was.
+// Keeps the permissions of the file that it replaces, and symbolic links to it.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  FILE* stream() const { return file_.get(); }
+  const std::string& path() const { return path_; }
+  void write(const void* data, size_t bytes);  // to stream()
+  void commit();
+
+ private:
+  std::string path_, target_, temporary_;
+  FilePointer file_;
+};
+
+// Whether both names lead to one file, through whatever links. False when one is missing.
+bool same_file(const std::string& a, const std::string& b);
+
+}  // namespace grainless::tools

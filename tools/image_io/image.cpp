@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "image.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <new>
+
+#include "engine/pixel_math.h"
+#include "engine/status.h"
+
+namespace grainless::tools {
+namespace {
+
+constexpr int64_t kMostPixels = int64_t{1} << 31;
+
+// Bytes that can be had without swapping, or no bound where the system doesn't say.
+uint64_t available_memory() {
+  std::ifstream info("/proc/meminfo");
+  std::string key, unit;
+  uint64_t kibibytes = 0;
+  while (info >> key >> kibibytes) {
+    if (key == "MemAvailable:") return kibibytes * 1024;
+    std::getline(info, unit);
+  }
+  return std::numeric_limits<uint64_t>::max();
+}
+
+[[noreturn]] void refuse(const std::string& what, int64_t width, int64_t height,
+                         const std::string& why) {
+  throw Error(ErrorCode::kBadInput, "'" + what + "' of " + std::to_string(width) + " x " +
+                                        std::to_string(height) + " pixels " + why);
+}
+
+double load(const uint8_t* from, Component component) {
+  switch (component) {
+    case Component::kU8:
+      return *from / 255.0;
+    case Component::kU16: {
+      uint16_t value;
+      std::memcpy(&value, from, sizeof value);
+      return value / 65535.0;
+    }
+    case Component::kHalf: {
+      uint16_t value;
+      std::memcpy(&value, from, sizeof value);
+      return float_from_half(value);
+    }
+    case Component::kFloat:
+      break;
+  }
+  float value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <typename Integer>
+Integer rounded(double value) {
+  constexpr double kMax = std::numeric_limits<Integer>::max();
+  return value > 0 ? static_cast<Integer>(std::min(value, 1.0) * kMax + 0.5) : Integer{0};
+}
+
+void store(uint8_t* to, Component component, double value) {
+  switch (component) {
+    case Component::kU8:
+      *to = rounded<uint8_t>(value);
+      return;
+    case Component::kU16: {
+      const uint16_t sample = rounded<uint16_t>(value);
+      std::memcpy(to, &sample, sizeof sample);
+      return;
+    }
+    case Component::kHalf: {
+      const uint16_t sample = half_from_float(static_cast<float>(value));
+      std::memcpy(to, &sample, sizeof sample);
+      return;
+    }
+    case Component::kFloat:
+      break;
+  }
+  const float sample = static_cast<float>(value);
+  std::memcpy(to, &sample, sizeof sample);
+}
+
+}  // namespace
+
+ConstImage Image::view() const {
+  return {format, width, height, {0, 0, width, height}, pixels.get(), ptrdiff_t(row_bytes())};
+}
+
+MutableImage Image::mutable_view() {
+  return {format, width, height, {0, 0, width, height}, pixels.get(), ptrdiff_t(row_bytes())};
+}
+
+Image make_image(PixelFormat format, int64_t width, int64_t height, const std::string& what) {
+  constexpr int64_t kMostSide = std::numeric_limits<int32_t>::max();
+  if (width <= 0 || height <= 0) refuse(what, width, height, "holds no pixel");
+  if (width > kMostSide || height > kMostSide || width > kMostPixels / height) {
+    refuse(what, width, height, "is larger than 2^31 pixels");
+  }
+  const uint64_t bytes = uint64_t(width) * uint64_t(height) * uint64_t(format.pixel_bytes());
+  if (bytes > available_memory()) refuse(what, width, height, "does not fit the free memory");
+  Image image;
+  image.format = format;
+  image.width = static_cast<int32_t>(width);
+  image.height = static_cast<int32_t>(height);
+  image.pixels.reset(new (std::nothrow) uint8_t[bytes]);
+  if (image.pixels == nullptr) refuse(what, width, height, "does not fit the free memory");
+  return image;
+}
+
+Image convert(const Image& image, Component component, const std::string& what) {
+  const PixelFormat format{component, image.format.channels};
+  Image result = make_image(format, image.width, image.height, what);
+  result.premultiplied = image.premultiplied;
+  result.metadata = image.metadata;
+  const size_t step = size_t(image.format.component_bytes());
+  const size_t result_step = size_t(format.component_bytes());
+  const size_t count = image.bytes() / step;
+  for (size_t i = 0; i < count; ++i) {
+    store(result.pixels.get() + i * result_step, component,
+          load(image.pixels.get() + i * step, image.format.component));
+  }
+  return result;
+}
+
+void unpremultiply(Image& image) {
+  if (!image.premultiplied) return;
+  image.premultiplied = false;
+  const Component component = image.format.component;
+  const size_t step = size_t(image.format.component_bytes());
+  const size_t pixel_step = size_t(image.format.pixel_bytes());
+  const size_t colours = size_t(image.format.colours());
+  uint8_t* pixel = image.pixels.get();
+  for (size_t i = 0; i < image.bytes() / pixel_step; ++i, pixel += pixel_step) {
+    const double alpha = load(pixel + colours * step, component);
+    if (!(alpha > 0)) continue;
+    for (size_t c = 0; c < colours; ++c) {
+      store(pixel + c * step, component, load(pixel + c * step, component) / alpha);
+    }
+  }
+}
+
+}  // namespace grainless::tools

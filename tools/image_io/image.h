@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// A picture in memory as it stood in its file: the engine's interleaved pixels and what else the
+// file said about them. Samples are taken as they are, as perceptually encoded values (pixels.h);
+// no colour conversion happens here, the profile goes along instead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/pixels.h"
+
+namespace grainless::tools {
+
+struct Resolution {
+  double x = 0, y = 0;  // pixels per metre; without a unit: only x / y means something
+  bool metric = true;
+};
+
+// What is carried from input to output as far as the output's format has a place for it.
+struct Metadata {
+  std::vector<uint8_t> icc_profile;
+  std::string icc_name = "ICC profile";
+  std::optional<Resolution> resolution;
+  int32_t orientation = 0;    // EXIF's 1..8; 0: not said
+  std::vector<uint8_t> exif;  // a TIFF structure without the "Exif\0\0" before it
+  std::optional<double> png_gamma;
+  std::optional<int32_t> png_srgb_intent;
+  std::vector<double> png_chromaticities;  // white, red, green, blue: x and y each; or empty
+  std::vector<uint8_t> xmp;                // TIFF only
+  std::vector<std::pair<uint32_t, std::string>> tiff_texts;  // tag, text: make, artist, ...
+  double pfm_scale = 1.0;
+};
+
+struct Image {
+  PixelFormat format;
+  int32_t width = 0, height = 0;
+  bool premultiplied = false;         // colours are multiplied by alpha (TIFF's associated alpha)
+  std::unique_ptr<uint8_t[]> pixels;  // rows without gaps
+  Metadata metadata;
+  std::vector<std::string> notes;  // one sentence each: what was odd about the file
+
+  size_t row_bytes() const { return size_t(width) * size_t(format.pixel_bytes()); }
+  size_t bytes() const { return row_bytes() * size_t(height); }
+  uint8_t* row(int32_t y) { return pixels.get() + row_bytes() * size_t(y); }
+  const uint8_t* row(int32_t y) const { return pixels.get() + row_bytes() * size_t(y); }
+
+  ConstImage view() const;
+  MutableImage mutable_view();
+};
+
+// Pixels are not set. Throws Error(kBadInput) with one sentence naming `what` when a side is zero,
+// there are more than 2^31 pixels, or they don't fit the memory that is free.
+Image make_image(PixelFormat format, int64_t width, int64_t height, const std::string& what);
+
+// The same picture with other samples: integers span 0..max, floats 0..1. Towards integers values
+// are clipped and rounded to nearest (not a number: 0); between integers and floats and back is
+// exact.
+Image convert(const Image& image, Component component, const std::string& what);
+
+// Divides colours by alpha, for formats that can't say that they are premultiplied.
+void unpremultiply(Image& image);
+
+}  // namespace grainless::tools

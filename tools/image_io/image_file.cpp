@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "image_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+
+#include "engine/status.h"
+#include "files.h"
+#include "pnm_file.h"
+#if GRAINLESS_HAVE_PNG
+#include "png_file.h"
+#endif
+#if GRAINLESS_HAVE_TIFF
+#include "tiff_file.h"
+#endif
+
+namespace grainless::tools {
+namespace {
+
+struct Extension {
+  const char* text;
+  FileKind kind;
+};
+
+constexpr Extension kExtensions[] = {{".png", FileKind::kPng},   {".tif", FileKind::kTiff},
+                                     {".tiff", FileKind::kTiff}, {".pgm", FileKind::kPgm},
+                                     {".ppm", FileKind::kPpm},   {".pnm", FileKind::kPnm},
+                                     {".pam", FileKind::kPam},   {".pfm", FileKind::kPfm}};
+
+bool built_in(FileKind kind) {
+  if (kind == FileKind::kPng) return GRAINLESS_HAVE_PNG;
+  if (kind == FileKind::kTiff) return GRAINLESS_HAVE_TIFF;
+  return true;
+}
+
+void check_built_in(FileKind kind, const std::string& path) {
+  if (built_in(kind)) return;
+  fail_file(path, std::string("is a ") + (kind == FileKind::kPng ? "PNG" : "TIFF") +
+                      " file, and this build of grainless has no library for it; it knows " +
+                      supported_kinds());
+}
+
+enum class Magic { kPng, kTiff, kPnm, kPfm };
+
+Magic magic_of(const InputFile& file) {
+  std::array<unsigned char, 8> head{};
+  const size_t got = std::fread(head.data(), 1, head.size(), file.stream());
+  std::rewind(file.stream());
+  const auto starts = [&](const char* text, size_t bytes) {
+    return got >= bytes && std::memcmp(head.data(), text, bytes) == 0;
+  };
+  if (starts("\x89PNG\r\n\x1a\n", 8)) return Magic::kPng;
+  if (starts("II*\0", 4) || starts("MM\0*", 4) || starts("II+\0", 4) || starts("MM\0+", 4)) {
+    return Magic::kTiff;
+  }
+  for (const char* magic : {"P2", "P3", "P5", "P6", "P7"}) {
+    if (starts(magic, 2)) return Magic::kPnm;
+  }
+  if (starts("PF", 2) || starts("Pf", 2)) return Magic::kPfm;
+  if (starts("P1", 2) || starts("P4", 2)) {
+    fail_file(file.path(), "is a black-and-white bitmap, which holds no noise to measure");
+  }
+  fail_file(file.path(), "is none of " + supported_kinds());
+}
+
+Image read_known(const InputFile& file, Magic magic, const CancelToken* cancel) {
+  switch (magic) {
+    case Magic::kPng:
+      check_built_in(FileKind::kPng, file.path());
+#if GRAINLESS_HAVE_PNG
+      return read_png(file, cancel);
+#endif
+      break;
+    case Magic::kTiff:
+      check_built_in(FileKind::kTiff, file.path());
+#if GRAINLESS_HAVE_TIFF
+      return read_tiff(file, cancel);
+#endif
+      break;
+    case Magic::kPnm:
+      return read_pnm(file, cancel);
+    case Magic::kPfm:
+      return read_pfm(file, cancel);
+  }
+  throw Error(ErrorCode::kInternal, "a kind of file without a reader");
+}
+
+std::vector<std::string> write_known(OutputFile& file, FileKind kind, const Image& image,
+                                     const CancelToken* cancel) {
+  switch (kind) {
+    case FileKind::kPng:
+#if GRAINLESS_HAVE_PNG
+      return write_png(file, image, cancel);
+#endif
+      break;
+    case FileKind::kTiff:
+#if GRAINLESS_HAVE_TIFF
+      return write_tiff(file, image, cancel);
+#endif
+      break;
+    case FileKind::kPam:
+      write_pam(file, image, cancel);
+      return {};
+    case FileKind::kPfm:
+      write_pfm(file, image, cancel);
+      return {};
+    case FileKind::kPgm:
+    case FileKind::kPpm:
+    case FileKind::kPnm:
+      write_pnm(file, image, cancel);
+      return {};
+  }
+  throw Error(ErrorCode::kInternal, "a kind of file without a writer");
+}
+
+bool is_integer(Component component) {
+  return component == Component::kU8 || component == Component::kU16;
+}
+
+}  // namespace
+
+std::string supported_kinds() {
+  return std::string(GRAINLESS_HAVE_PNG ? "PNG, " : "") + (GRAINLESS_HAVE_TIFF ? "TIFF, " : "") +
+         "PGM, PPM, PAM, PFM";
+}
+
+FileKind kind_of_output(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const Extension& known : kExtensions) {
+    if (extension != known.text) continue;
+    check_built_in(known.kind, path);
+    return known.kind;
+  }
+  fail_file(path, "has no known extension: outputs are .png, .tif, .pgm, .ppm, .pnm, .pam or .pfm");
+}
+
+Image read_image(const std::string& path, const CancelToken* cancel) {
+  const InputFile file(path);
+  return read_known(file, magic_of(file), cancel);
+}
+
+Component component_for(FileKind kind, PixelFormat format, const std::string& path) {
+  const bool pnm = kind == FileKind::kPgm || kind == FileKind::kPpm || kind == FileKind::kPnm;
+  if (format.has_alpha() && (pnm || kind == FileKind::kPfm)) {
+    fail_file(path, "can't hold transparency: use .png, .tif or .pam");
+  }
+  if (kind == FileKind::kPgm && format.colours() == 3)
+    fail_file(path, "can't hold colour: use .ppm");
+  if (kind == FileKind::kPpm && format.colours() == 1) fail_file(path, "can't hold grey: use .pgm");
+  if (kind == FileKind::kPfm) return Component::kFloat;
+  if (kind == FileKind::kTiff || is_integer(format.component)) return format.component;
+  return Component::kU16;
+}
+
+std::vector<std::string> losses(FileKind kind, const Image& image, const std::string& path) {
+  std::vector<std::string> lost;
+  const auto add = [&](const std::string& what) { lost.push_back("'" + path + "' " + what); };
+  const Metadata& metadata = image.metadata;
+  const bool png = kind == FileKind::kPng, tiff = kind == FileKind::kTiff;
+  if (!is_integer(image.format.component) && is_integer(component_for(kind, image.format, path))) {
+    add("holds 16-bit integers: floating point values are clipped to 0..1 and rounded");
+  }
+  if (!metadata.icc_profile.empty() && !png && !tiff) add("can't hold the colour profile");
+  if (metadata.orientation > 1 && !png && !tiff) add("can't say which way up the picture is");
+  if (!metadata.exif.empty() && !png) add("does not keep the camera data (EXIF)");
+  if ((!metadata.xmp.empty() || !metadata.tiff_texts.empty()) && !tiff) {
+    add("does not keep the descriptions (XMP, captions) of the TIFF file");
+  }
+  return lost;
+}
+
+std::vector<std::string> write_image(const std::string& path, Image image,
+                                     const CancelToken* cancel) {
+  const FileKind kind = kind_of_output(path);
+  const Component component = component_for(kind, image.format, path);
+  if (kind != FileKind::kTiff) unpremultiply(image);
+  if (component != image.format.component) image = convert(image, component, path);
+  OutputFile file(path);
+  std::vector<std::string> notes = write_known(file, kind, image, cancel);
+  stop_if_cancelled(cancel);
+  file.commit();
+  return notes;
+}
+
+}  // namespace grainless::tools

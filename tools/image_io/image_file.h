@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Pictures in files: PNG and TIFF where the build has libpng and libtiff, PNM, PAM and PFM always.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/progress.h"
+#include "image.h"
+
+namespace grainless::tools {
+
+enum class FileKind { kPng, kTiff, kPgm, kPpm, kPnm, kPam, kPfm };
+
+// By the name's extension, as outputs are. Throws Error(kBadInput) when it is none of ours or this
+// build lacks the library.
+FileKind kind_of_output(const std::string& path);
+
+// "PNG, TIFF, PNM, PAM, PFM", as far as this build has them.
+std::string supported_kinds();
+
+// Inputs are told apart by what they hold, never by their names. Throws Error(kBadInput) with one
+// sentence about a file that is missing, damaged, of no known kind, or too large.
+Image read_image(const std::string& path, const CancelToken* cancel = nullptr);
+
+// The samples that a file of this kind holds for such a picture: the same, if it can. Throws
+// Error(kBadInput) when colour or transparency would be lost.
+Component component_for(FileKind kind, PixelFormat format, const std::string& path);
+
+// One sentence for each thing that such a file can't hold and that the picture has: a precision, a
+// profile.
+std::vector<std::string> losses(FileKind kind, const Image& image, const std::string& path);
+
+// Writes the whole file or nothing, see OutputFile. The picture is converted to component_for() and
+// unpremultiplied where need be. Returns one sentence for each thing that the library had to leave
+// out.
+std::vector<std::string> write_image(const std::string& path, Image image,
+                                     const CancelToken* cancel = nullptr);
+
+}  // namespace grainless::tools

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/progress.h"
+#include "files.h"
+#include "image.h"
+
+namespace grainless::tools {
+
+// Palettes, fewer than 8 bits and transparent colours are expanded.
+Image read_png(const InputFile& file, const CancelToken* cancel);
+
+// 8 or 16 bits, not premultiplied. Returns what libpng complained about, a sentence each.
+std::vector<std::string> write_png(OutputFile& file, const Image& image, const CancelToken* cancel);
+
+}  // namespace grainless::tools

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// libtiff's object with its messages caught.
+#pragma once
+
+#include <tiffio.h>
+
+#include <cstdarg>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace grainless::tools {
+
+class TiffHandle {
+ public:
+  // The descriptor is duplicated. Throws Error(kBadInput) when libtiff refuses the file.
+  TiffHandle(const std::string& path, int descriptor, const char* mode);
+
+  TIFF* get() const { return tiff_.get(); }
+  const std::string& path() const { return path_; }
+  std::vector<std::string>& notes() { return notes_; }
+
+  // With libtiff's first reason after `why`. Throws Error(kBadInput).
+  [[noreturn]] void fail(const std::string& why) const;
+
+ private:
+  static int on_error(TIFF*, void* user, const char* module, const char* format, va_list values);
+  static int on_warning(TIFF*, void* user, const char* module, const char* format, va_list values);
+
+  struct Closer {
+    void operator()(TIFF* tiff) const { TIFFClose(tiff); }
+  };
+
+  std::string path_, error_;
+  std::vector<std::string> notes_;
+  std::unique_ptr<TIFF, Closer> tiff_;  // last: closing it still calls the handlers
+};
+
+// Tags of text that are copied from input to output.
+inline constexpr uint32_t kTiffTexts[] = {
+    TIFFTAG_DOCUMENTNAME, TIFFTAG_IMAGEDESCRIPTION, TIFFTAG_MAKE,
+    TIFFTAG_MODEL,        TIFFTAG_SOFTWARE,         TIFFTAG_DATETIME,
+    TIFFTAG_ARTIST,       TIFFTAG_HOSTCOMPUTER,     TIFFTAG_COPYRIGHT};
+
+inline constexpr double kMetresInInch = 0.0254;
+
+}  // namespace grainless::tools

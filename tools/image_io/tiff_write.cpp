@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "tiff_file.h"
+#include "tiff_handle.h"
+
+namespace grainless::tools {
+namespace {
+
+constexpr size_t kStripBytes = 256 << 10;
+constexpr size_t kClassicLimit = 3900000000u;  // classic TIFF counts bytes in 32 bits
+
+template <typename... Values>
+void set(const TiffHandle& tiff, uint32_t tag, Values... values) {
+  if (TIFFSetField(tiff.get(), tag, values...) == 0) tiff.fail("can't be written");
+}
+
+void set_layout(const TiffHandle& tiff, const Image& image) {
+  const bool integer =
+      image.format.component == Component::kU8 || image.format.component == Component::kU16;
+  set(tiff, TIFFTAG_IMAGEWIDTH, uint32_t(image.width));
+  set(tiff, TIFFTAG_IMAGELENGTH, uint32_t(image.height));
+  set(tiff, TIFFTAG_BITSPERSAMPLE, 8 * image.format.component_bytes());
+  set(tiff, TIFFTAG_SAMPLESPERPIXEL, image.format.channels);
+  set(tiff, TIFFTAG_SAMPLEFORMAT, integer ? SAMPLEFORMAT_UINT : SAMPLEFORMAT_IEEEFP);
+  set(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+  set(tiff, TIFFTAG_PHOTOMETRIC,
+      image.format.colours() == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
+  if (image.format.has_alpha()) {
+    const uint16_t kind = image.premultiplied ? EXTRASAMPLE_ASSOCALPHA : EXTRASAMPLE_UNASSALPHA;
+    set(tiff, TIFFTAG_EXTRASAMPLES, 1, &kind);
+  }
+  if (TIFFIsCODECConfigured(COMPRESSION_ADOBE_DEFLATE) != 0) {
+    set(tiff, TIFFTAG_COMPRESSION, COMPRESSION_ADOBE_DEFLATE);
+    set(tiff, TIFFTAG_PREDICTOR, integer ? PREDICTOR_HORIZONTAL : PREDICTOR_FLOATINGPOINT);
+  }
+}
+
+void set_metadata(const TiffHandle& tiff, const Metadata& metadata) {
+  if (metadata.resolution) {
+    const Resolution& resolution = *metadata.resolution;
+    const double scale = resolution.metric ? kMetresInInch : 1.0;
+    set(tiff, TIFFTAG_XRESOLUTION, resolution.x * scale);
+    set(tiff, TIFFTAG_YRESOLUTION, resolution.y * scale);
+    set(tiff, TIFFTAG_RESOLUTIONUNIT, resolution.metric ? RESUNIT_INCH : RESUNIT_NONE);
+  }
+  if (metadata.orientation > 0) set(tiff, TIFFTAG_ORIENTATION, metadata.orientation);
+  if (!metadata.icc_profile.empty()) {
+    set(tiff, TIFFTAG_ICCPROFILE, uint32_t(metadata.icc_profile.size()),
+        metadata.icc_profile.data());
+  }
+  if (!metadata.xmp.empty()) {
+    set(tiff, TIFFTAG_XMLPACKET, uint32_t(metadata.xmp.size()), metadata.xmp.data());
+  }
+  for (const auto& [tag, text] : metadata.tiff_texts) set(tiff, tag, text.c_str());
+}
+
+}  // namespace
+
+std::vector<std::string> write_tiff(OutputFile& file, const Image& image,
+                                    const CancelToken* cancel) {
+  TiffHandle tiff(file.path(), fileno(file.stream()), image.bytes() > kClassicLimit ? "w8" : "w");
+  set_layout(tiff, image);
+  set_metadata(tiff, image.metadata);
+  const int32_t in_strip = static_cast<int32_t>(
+      std::clamp<size_t>(kStripBytes / image.row_bytes(), 1, size_t(image.height)));
+  set(tiff, TIFFTAG_ROWSPERSTRIP, uint32_t(in_strip));
+  uint32_t strip = 0;
+  for (int32_t y = 0; y < image.height; y += in_strip, ++strip) {
+    stop_if_cancelled(cancel);
+    const auto bytes = tmsize_t(image.row_bytes()) * std::min(in_strip, image.height - y);
+    // libtiff encodes strips from a copy of its own; the parameter lacks its const.
+    if (TIFFWriteEncodedStrip(tiff.get(), strip, const_cast<uint8_t*>(image.row(y)), bytes) < 0) {
+      tiff.fail("can't be written");
+    }
+  }
+  if (TIFFFlush(tiff.get()) == 0) tiff.fail("can't be written");
+  return std::move(tiff.notes());
+}
+
+}  // namespace grainless::tools
