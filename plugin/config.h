@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <libgimp/gimp.h>
+
+#include "engine/params.h"
+
+namespace grainless {
+
+// The procedure's arguments as parameters, through the table. Ranges were checked by GIMP; relations
+// between values are validate()'s.
+Params params_from_config(GimpProcedureConfig* config);
+
+}  // namespace grainless

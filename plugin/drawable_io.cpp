@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "drawable_io.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace grainless {
+namespace {
+
+constexpr int32_t kBandRows = 128;  // two rows of GIMP's tiles
+
+GeglRectangle gegl_rect(const Rect& rect) { return {rect.x, rect.y, rect.width, rect.height}; }
+
+// Calls body for every band of rows of rect, top down.
+template <typename Body>
+void for_each_band(const Rect& rect, const Fraction& progress, const Body& body) {
+  for (int32_t y = rect.y; y < rect.bottom(); y += kBandRows) {
+    body(Rect{rect.x, y, rect.width, std::min(kBandRows, rect.bottom() - y)});
+    if (progress) progress(std::min(1.0, double(y + kBandRows - rect.y) / rect.height));
+  }
+}
+
+}  // namespace
+
+PixelBuffer::PixelBuffer(PixelFormat format, int32_t width, int32_t height, const Rect& rect)
+    : format_(format),
+      width_(width),
+      height_(height),
+      rect_(rect),
+      data_(std::make_unique_for_overwrite<uint8_t[]>(size_t(rect.area()) * format.pixel_bytes())) {}
+
+uint8_t* PixelBuffer::at(int32_t x, int32_t y) {
+  return static_cast<uint8_t*>(pixel_at(image(), x, y));
+}
+
+const uint8_t* PixelBuffer::at(int32_t x, int32_t y) const {
+  return static_cast<const uint8_t*>(pixel_at(image(), x, y));
+}
+
+DrawableIo::DrawableIo(GimpDrawable* drawable)
+    : drawable_(drawable),
+      width_(gimp_drawable_get_width(drawable)),
+      height_(gimp_drawable_get_height(drawable)),
+      encoding_(encoding_for(gimp_drawable_get_format(drawable))),
+      buffer_(gimp_drawable_get_buffer(drawable)) {}
+
+Rect DrawableIo::selected() const {
+  Rect rect;
+  if (!gimp_drawable_mask_intersect(drawable_, &rect.x, &rect.y, &rect.width, &rect.height)) {
+    return {};
+  }
+  return rect;
+}
+
+void DrawableIo::read(const Rect& rect, PixelBuffer& into) const {
+  const GeglRectangle area = gegl_rect(rect);
+  gegl_buffer_get(buffer_.get(), &area, 1.0, encoding_.engine, into.at(rect.x, rect.y),
+                  static_cast<gint>(into.row_bytes()), GEGL_ABYSS_NONE);
+}
+
+void DrawableIo::read_all(PixelBuffer& into, const Fraction& progress) const {
+  for_each_band(into.rect(), progress, [&](const Rect& band) { read(band, into); });
+}
+
+void DrawableIo::write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
+                            const PixelBuffer& result) const {
+  const GeglRectangle area = gegl_rect(band);
+  if (encoding_.direct()) {
+    gegl_buffer_set(shadow, &area, 0, encoding_.native, result.at(band.x, band.y),
+                    static_cast<gint>(result.row_bytes()));
+    return;
+  }
+  const size_t row = size_t(band.width) * encoding_.native_bytes();
+  std::vector<uint8_t> originals(row * band.height), target(row * band.height);
+  gegl_buffer_get(buffer_.get(), &area, 1.0, encoding_.native, originals.data(),
+                  static_cast<gint>(row), GEGL_ABYSS_NONE);
+  for (int32_t y = 0; y < band.height; ++y) {
+    restore_native(encoding_, originals.data() + y * row, source.at(band.x, band.y + y),
+                   result.at(band.x, band.y + y), target.data() + y * row, band.width);
+  }
+  gegl_buffer_set(shadow, &area, 0, encoding_.native, target.data(), static_cast<gint>(row));
+}
+
+bool DrawableIo::replace(const PixelBuffer& source, const PixelBuffer& result,
+                         const Fraction& progress) const {
+  const Rect rect = result.rect();
+  {
+    const Buffer shadow(gimp_drawable_get_shadow_buffer(drawable_));
+    if (!shadow) return false;
+    for_each_band(rect, progress,
+                  [&](const Rect& band) { write_band(shadow.get(), band, source, result); });
+    gegl_buffer_flush(shadow.get());
+  }
+  return gimp_drawable_merge_shadow(drawable_, TRUE) &&
+         gimp_drawable_update(drawable_, rect.x, rect.y, rect.width, rect.height);
+}
+
+}  // namespace grainless

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// GIMP's drawables ↔ pixels in memory. Main thread only: libgimp's wire has no lock.
+#pragma once
+
+#include <libgimp/gimp.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "encoding.h"
+#include "engine/pixels.h"
+#include "engine/rect.h"
+
+namespace grainless {
+
+// Pixels of one rectangle of a drawable of width × height, in the engine's format.
+class PixelBuffer {
+ public:
+  PixelBuffer(PixelFormat format, int32_t width, int32_t height, const Rect& rect);
+
+  const Rect& rect() const { return rect_; }
+  ptrdiff_t row_bytes() const { return ptrdiff_t{rect_.width} * format_.pixel_bytes(); }
+  uint8_t* at(int32_t x, int32_t y);
+  const uint8_t* at(int32_t x, int32_t y) const;
+  ConstImage image() const { return {format_, width_, height_, rect_, data_.get(), row_bytes()}; }
+  MutableImage image() { return {format_, width_, height_, rect_, data_.get(), row_bytes()}; }
+
+ private:
+  PixelFormat format_;
+  int32_t width_, height_;
+  Rect rect_;
+  std::unique_ptr<uint8_t[]> data_;
+};
+
+using Fraction = std::function<void(double)>;  // 0..1 of one call's work
+
+class DrawableIo {
+ public:
+  explicit DrawableIo(GimpDrawable* drawable);
+
+  int32_t width() const { return width_; }
+  int32_t height() const { return height_; }
+  Rect whole() const { return {0, 0, width_, height_}; }
+  const Encoding& encoding() const { return encoding_; }
+  // The part of the drawable that the selection covers, possibly empty.
+  Rect selected() const;
+
+  // Reads `rect` into the same place of `into`.
+  void read(const Rect& rect, PixelBuffer& into) const;
+  void read_all(PixelBuffer& into, const Fraction& progress) const;
+
+  // Replaces the drawable's pixels in result.rect() in one undo step, through the selection. source
+  // holds the pixels that result was made from. False: GIMP refused, and nothing changed.
+  bool replace(const PixelBuffer& source, const PixelBuffer& result, const Fraction& progress) const;
+
+ private:
+  struct Unref {
+    void operator()(void* object) const { g_object_unref(object); }
+  };
+  using Buffer = std::unique_ptr<GeglBuffer, Unref>;
+
+  void write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
+                  const PixelBuffer& result) const;
+
+  GimpDrawable* drawable_;
+  int32_t width_, height_;
+  Encoding encoding_;
+  Buffer buffer_;
+};
+
+}  // namespace grainless

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// GType boilerplate. Querying must touch neither a display nor a graphics card: GIMP queries plug-ins
+// at its start, in batch too.
+#include <libgimp/gimp.h>
+
+#include "procedure.h"
+
+struct GrainlessPlugIn {
+  GimpPlugIn parent;
+};
+struct GrainlessPlugInClass {
+  GimpPlugInClass parent;
+};
+
+extern "C" GType grainless_plug_in_get_type();
+
+static GList* query_procedures(GimpPlugIn*) {
+  return g_list_append(nullptr, g_strdup(grainless::kProcedureName));
+}
+
+static GimpProcedure* create_procedure(GimpPlugIn* plug_in, const gchar*) {
+  return grainless::create_denoise_procedure(plug_in);
+}
+
+static void grainless_plug_in_class_init(GrainlessPlugInClass* type) {
+  GimpPlugInClass* plug_in = GIMP_PLUG_IN_CLASS(type);
+  plug_in->query_procedures = query_procedures;
+  plug_in->create_procedure = create_procedure;
+}
+
+static void grainless_plug_in_init(GrainlessPlugIn*) {}
+
+G_DEFINE_TYPE(GrainlessPlugIn, grainless_plug_in, GIMP_TYPE_PLUG_IN)
+
+GIMP_MAIN(grainless_plug_in_get_type())

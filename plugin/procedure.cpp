@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "procedure.h"
+
+#include <glib/gi18n.h>
+
+#include <filesystem>
+
+#include "engine/params.h"
+#include "module_dir.h"
+#include "run.h"
+
+namespace grainless {
+namespace {
+
+constexpr auto kArgumentFlags = static_cast<GParamFlags>(G_PARAM_READWRITE);
+
+GimpChoice* new_choice(const ParamSpec& spec) {
+  GimpChoice* choice = gimp_choice_new();
+  for (size_t i = 0; i < spec.choices.size(); ++i) {
+    gimp_choice_add(choice, spec.choices[i].id, static_cast<gint>(i), _(spec.choices[i].label),
+                    nullptr);
+  }
+  return choice;
+}
+
+void add_argument(GimpProcedure* procedure, const ParamSpec& spec) {
+  const Params defaults;
+  const char* label = _(spec.label);
+  const char* tooltip = _(spec.tooltip);
+  switch (spec.type) {
+    case ParamType::kChoice:
+      gimp_procedure_add_choice_argument(procedure, spec.key, label, tooltip, new_choice(spec),
+                                         param_text(defaults, spec).c_str(), kArgumentFlags);
+      return;
+    case ParamType::kBool:
+      gimp_procedure_add_boolean_argument(procedure, spec.key, label, tooltip,
+                                          defaults.*std::get<bool Params::*>(spec.member),
+                                          kArgumentFlags);
+      return;
+    case ParamType::kInt:
+      gimp_procedure_add_int_argument(procedure, spec.key, label, tooltip,
+                                      static_cast<gint>(spec.minimum),
+                                      static_cast<gint>(spec.maximum),
+                                      defaults.*std::get<int32_t Params::*>(spec.member),
+                                      kArgumentFlags);
+      return;
+    case ParamType::kDouble:
+      gimp_procedure_add_double_argument(procedure, spec.key, label, tooltip, spec.minimum,
+                                         spec.maximum,
+                                         defaults.*std::get<double Params::*>(spec.member),
+                                         kArgumentFlags);
+      return;
+    case ParamType::kString:
+      gimp_procedure_add_string_argument(
+          procedure, spec.key, label, tooltip,
+          (defaults.*std::get<std::string Params::*>(spec.member)).c_str(), kArgumentFlags);
+      return;
+  }
+}
+
+// The icon lies beside the binary; GIMP reads the file when it shows the menu.
+void set_icon(GimpProcedure* procedure) {
+  const std::filesystem::path path = std::filesystem::path(module_dir()) / "grainless.svg";
+  if (!std::filesystem::exists(path)) return;
+  GFile* file = g_file_new_for_path(path.c_str());
+  gimp_procedure_set_icon_file(procedure, file);
+  g_object_unref(file);
+}
+
+}  // namespace
+
+GimpProcedure* create_denoise_procedure(GimpPlugIn* plug_in) {
+  GimpProcedure* procedure = gimp_image_procedure_new(
+      plug_in, kProcedureName, GIMP_PDB_PROC_TYPE_PLUGIN, run_procedure, nullptr, nullptr);
+  gimp_procedure_set_image_types(procedure, "RGB*, GRAY*");
+  gimp_procedure_set_sensitivity_mask(
+      procedure, GIMP_PROCEDURE_SENSITIVE_DRAWABLE | GIMP_PROCEDURE_SENSITIVE_DRAWABLES);
+  gimp_procedure_set_menu_label(procedure, _("Grainless _Denoise…"));
+  gimp_procedure_add_menu_path(procedure, "<Image>/Filters/Enhance");
+  set_icon(procedure);
+  gimp_procedure_set_documentation(
+      procedure, _("Take the noise out of a photograph and keep its detail"),
+      _("Denoises layers, layer masks and channels with BM3D or Non-Local Means, on a graphics card "
+        "or on the processor, with the same result. By default the strength of the noise is "
+        "measured. The selection is respected, and transparency stays as it is."),
+      kProcedureName);
+  gimp_procedure_set_attribution(procedure, "The Grainless authors", "The Grainless authors, MIT",
+                                 "2026");
+  for (const ParamSpec& spec : param_specs()) add_argument(procedure, spec);
+  return procedure;
+}
+
+}  // namespace grainless

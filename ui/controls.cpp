@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "controls.h"
+
+#include <glib/gi18n.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+namespace grainless::ui {
+namespace {
+
+std::string without_mnemonic(std::string text) {
+  std::erase(text, '_');
+  return text;
+}
+
+void name(GtkWidget* widget, const ParamSpec& spec) {
+  atk_object_set_name(gtk_widget_get_accessible(widget), without_mnemonic(_(spec.label)).c_str());
+  gtk_widget_set_tooltip_text(widget, _(spec.tooltip));
+}
+
+// Numbers with 0 for "automatic" say so.
+gboolean show_automatic(GtkSpinButton* spin, gpointer) {
+  if (gtk_spin_button_get_value_as_int(spin) != 0) return FALSE;
+  gtk_entry_set_text(GTK_ENTRY(spin), _("Automatic"));
+  return TRUE;
+}
+
+gint read_automatic(GtkSpinButton* spin, gdouble* value, gpointer) {
+  if (std::string_view(gtk_entry_get_text(GTK_ENTRY(spin))) != _("Automatic")) return FALSE;
+  *value = 0;
+  return TRUE;
+}
+
+bool allowed(const ParamSpec& spec, int32_t value) {
+  Params params;
+  params.*std::get<int32_t Params::*>(spec.member) = value;
+  return validate(params).ok();
+}
+
+// Values that a parameter doesn't take are skipped in the direction the user goes: 0, 3, 5, 7… for
+// the search window, powers of two for the group.
+int32_t nearest_allowed(const ParamSpec& spec, int32_t value, int32_t before) {
+  const int32_t direction = value >= before ? 1 : -1;
+  const auto low = static_cast<int32_t>(spec.minimum), high = static_cast<int32_t>(spec.maximum);
+  for (int32_t v = value; v >= low && v <= high; v += direction) {
+    if (allowed(spec, v)) return v;
+  }
+  for (int32_t v = value; v >= low && v <= high; v -= direction) {
+    if (allowed(spec, v)) return v;
+  }
+  return before;
+}
+
+void skip_forbidden(GtkSpinButton* spin, gpointer data) {
+  const auto& spec = *static_cast<const ParamSpec*>(data);
+  const auto value = gtk_spin_button_get_value_as_int(spin);
+  const auto before = GPOINTER_TO_INT(g_object_get_data(G_OBJECT(spin), "grainless-before"));
+  const int32_t good = nearest_allowed(spec, value, before);
+  g_object_set_data(G_OBJECT(spin), "grainless-before", GINT_TO_POINTER(good));
+  if (good != value) gtk_spin_button_set_value(spin, good);
+}
+
+}  // namespace
+
+Controls::Controls(GimpProcedureDialog* dialog, GimpProcedureConfig* config)
+    : dialog_(dialog), config_(config) {}
+
+GtkWidget* Controls::column(ParamGroup group) {
+  GtkWidget* grid = gtk_grid_new();
+  gtk_grid_set_row_spacing(GTK_GRID(grid), 6);
+  gtk_grid_set_column_spacing(GTK_GRID(grid), 6);
+  int row = 0;
+  for (const ParamSpec& spec : param_specs()) {
+    if (spec.group == group) add_row(GTK_GRID(grid), row++, spec);
+  }
+  return grid;
+}
+
+void Controls::add_row(GtkGrid* grid, int row, const ParamSpec& spec) {
+  GtkWidget* widget = make_widget(spec);
+  name(widget, spec);
+  gtk_widget_set_hexpand(widget, TRUE);
+  widgets_[spec.key] = {widget};
+  // Check boxes and GIMP's spin scales carry their label themselves.
+  if (spec.type == ParamType::kBool || spec.type == ParamType::kDouble) {
+    gtk_grid_attach(grid, widget, 0, row, 2, 1);
+    return;
+  }
+  GtkWidget* label = gtk_label_new_with_mnemonic(_(spec.label));
+  gtk_label_set_xalign(GTK_LABEL(label), 0);
+  gtk_label_set_mnemonic_widget(GTK_LABEL(label), widget);
+  gtk_widget_set_tooltip_text(label, _(spec.tooltip));
+  widgets_[spec.key].push_back(label);
+  gtk_grid_attach(grid, label, 0, row, 1, 1);
+  gtk_grid_attach(grid, widget, 1, row, 1, 1);
+}
+
+GtkWidget* Controls::make_widget(const ParamSpec& spec) {
+  GObject* config = G_OBJECT(config_);
+  switch (spec.type) {
+    case ParamType::kChoice:
+      return gimp_prop_choice_combo_box_new(config, spec.key);
+    case ParamType::kBool:
+      return gimp_prop_check_button_new(config, spec.key, _(spec.label));
+    case ParamType::kDouble: {
+      GtkWidget* scale = gimp_procedure_dialog_get_spin_scale(dialog_, spec.key, 1.0);
+      gtk_spin_button_set_digits(GTK_SPIN_BUTTON(scale), spec.digits);
+      gtk_spin_button_set_increments(GTK_SPIN_BUTTON(scale), spec.step, 10 * spec.step);
+      return scale;
+    }
+    case ParamType::kInt:
+      return make_number(spec);
+    case ParamType::kString:
+      return make_device(spec);
+  }
+  return nullptr;
+}
+
+GtkWidget* Controls::make_number(const ParamSpec& spec) {
+  GtkWidget* spin = gimp_prop_spin_button_new(G_OBJECT(config_), spec.key, 1, 4, 0);
+  if (spec.step > 2) gtk_spin_button_set_increments(GTK_SPIN_BUTTON(spin), spec.step, 4 * spec.step);
+  gtk_entry_set_width_chars(GTK_ENTRY(spin), 10);
+  g_signal_connect(spin, "output", G_CALLBACK(show_automatic), nullptr);
+  g_signal_connect(spin, "input", G_CALLBACK(read_automatic), nullptr);
+  g_object_set_data(G_OBJECT(spin), "grainless-before",
+                    GINT_TO_POINTER(gtk_spin_button_get_value_as_int(GTK_SPIN_BUTTON(spin))));
+  g_signal_connect(spin, "value-changed", G_CALLBACK(skip_forbidden),
+                   const_cast<ParamSpec*>(&spec));
+  gtk_spin_button_update(GTK_SPIN_BUTTON(spin));
+  return spin;
+}
+
+GtkWidget* Controls::make_device(const ParamSpec& spec) {
+  GtkWidget* combo = gtk_combo_box_text_new();
+  device_ = GTK_COMBO_BOX_TEXT(combo);
+  set_devices({});
+  g_object_bind_property(config_, spec.key, combo, "active-id",
+                         static_cast<GBindingFlags>(G_BINDING_BIDIRECTIONAL |
+                                                    G_BINDING_SYNC_CREATE));
+  return combo;
+}
+
+void Controls::set_devices(const std::vector<DeviceChoice>& devices) {
+  gchar* current = nullptr;
+  g_object_get(config_, "device", &current, nullptr);
+  std::vector<DeviceChoice> choices = {{"auto", _("Automatic")},
+                                       {"cpu", _("Processor (CPU)")},
+                                       {"cuda", _("Graphics card (CUDA)")}};
+  choices.insert(choices.end(), devices.begin(), devices.end());
+  const std::string chosen = current != nullptr ? current : "";
+  g_free(current);
+  // A value from saved settings stays selectable, whether its card is there or not.
+  const auto same = [&](const DeviceChoice& choice) { return choice.id == chosen; };
+  if (std::none_of(choices.begin(), choices.end(), same)) choices.push_back({chosen, chosen});
+  GtkTreeModel* model = gtk_combo_box_get_model(GTK_COMBO_BOX(device_));
+  for (const DeviceChoice& choice : choices) {
+    bool listed = false;
+    GtkTreeIter row;
+    for (gboolean more = gtk_tree_model_get_iter_first(model, &row); more && !listed;
+         more = gtk_tree_model_iter_next(model, &row)) {
+      gchar* id = nullptr;
+      gtk_tree_model_get(model, &row, gtk_combo_box_get_id_column(GTK_COMBO_BOX(device_)), &id, -1);
+      listed = id != nullptr && choice.id == id;
+      g_free(id);
+    }
+    if (!listed) gtk_combo_box_text_append(device_, choice.id.c_str(), choice.label.c_str());
+  }
+}
+
+void Controls::update_sensitivity(const Params& params) {
+  for (const auto& [key, widgets] : widgets_) {
+    for (GtkWidget* widget : widgets) gtk_widget_set_sensitive(widget, param_applies(params, key));
+  }
+}
+
+}  // namespace grainless::ui

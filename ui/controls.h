@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// One widget a parameter, from the table.
+#pragma once
+
+#include <libgimp/gimpui.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/params.h"
+#include "preview_source.h"
+
+namespace grainless::ui {
+
+class Controls {
+ public:
+  Controls(GimpProcedureDialog* dialog, GimpProcedureConfig* config);
+
+  // A column with the group's widgets.
+  GtkWidget* column(ParamGroup group);
+  // Greys out what has no effect with these settings.
+  void update_sensitivity(const Params& params);
+  // Offers the devices that were found.
+  void set_devices(const std::vector<DeviceChoice>& devices);
+
+ private:
+  GtkWidget* make_widget(const ParamSpec& spec);
+  GtkWidget* make_number(const ParamSpec& spec);
+  GtkWidget* make_device(const ParamSpec& spec);
+  void add_row(GtkGrid* grid, int row, const ParamSpec& spec);
+
+  GimpProcedureDialog* dialog_;
+  GimpProcedureConfig* config_;
+  std::map<std::string, std::vector<GtkWidget*>> widgets_;  // by key, with their labels
+  GtkComboBoxText* device_ = nullptr;
+};
+
+}  // namespace grainless::ui

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <libgimp/gimpui.h>
+
+#include <functional>
+
+#include "engine/params.h"
+#include "preview_source.h"
+
+namespace grainless::ui {
+
+// Prepares GTK; before anything else of this folder.
+void initialise();
+
+// Shows the dialog for the procedure's settings with a live preview of `source`; true: the user wants
+// the filter to run. params turns the settings into parameters.
+bool run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
+                const std::function<Params()>& params, PreviewSource& source);
+
+}  // namespace grainless::ui

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// What the dialog's preview asks of its host: pixels of one layer, before and after. The dialog knows
+// neither where they come from nor who denoises them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/params.h"
+#include "engine/progress.h"
+#include "engine/rect.h"
+#include "engine/status.h"
+
+namespace grainless::ui {
+
+// A denoised part of the layer, ready for the screen, and how it came about.
+struct PreviewResult {
+  Rect rect;
+  std::vector<uint32_t> pixels;  // cairo's ARGB32: premultiplied sRGB, rect.width a row
+
+  std::vector<double> sigma;  // used, before strength: one a channel, lightness first
+  bool measured = false;      // sigma comes from the layer, not from the user
+  std::string device;         // for people: "CPU", the card's name
+  std::vector<std::string> fallbacks;  // one sentence each
+  std::string note;                    // why the picture stays as it is
+  double seconds = 0;
+};
+
+struct DeviceChoice {
+  std::string id;  // as the parameter takes it
+  std::string label;
+};
+
+class PreviewSource {
+ public:
+  virtual ~PreviewSource() = default;
+
+  // Main thread, constant: the layer's size and the part that the filter will change.
+  virtual int32_t width() const = 0;
+  virtual int32_t height() const = 0;
+  virtual Rect target() const = 0;
+
+  // Main thread: reads some more of the layer, a few milliseconds' worth, `first` before the rest.
+  // False: all of it has been read.
+  virtual bool load_some(const Rect& first) = 0;
+  virtual double loaded() const = 0;  // 0..1
+  // Main thread: whether enough was read for denoise().
+  virtual bool ready(const Params& params, const Rect& rect) const = 0;
+  // Main thread: the whole layer as it is, like PreviewResult::pixels, width() a row. What isn't read
+  // yet is transparent.
+  virtual const uint32_t* original() const = 0;
+
+  // Worker thread: the pixels that the filter would put into rect, bit for bit.
+  virtual Status denoise(const Params& params, const Rect& rect, const Callbacks& callbacks,
+                         PreviewResult& result) = 0;
+  // Worker thread: what the user may choose from besides "auto", "cpu" and "cuda".
+  virtual std::vector<DeviceChoice> devices() = 0;
+  // Any thread, once: makes a running denoise() and all later ones return soon.
+  virtual void stop() = 0;
+};
+
+}  // namespace grainless::ui

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// The thread that computes previews: one job at a time, the newest wins.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "preview_model.h"
+#include "preview_source.h"
+
+namespace grainless::ui {
+
+struct PreviewAnswer {
+  uint64_t generation = 0;
+  Status status;
+  PreviewResult result;
+};
+
+class PreviewWorker {
+ public:
+  // answer is called on the worker thread for every job that was started, in order.
+  PreviewWorker(PreviewSource& source, std::function<void(PreviewAnswer)> answer,
+                std::function<void(std::vector<DeviceChoice>)> devices);
+  // Waits for the running job, which is cancelled.
+  ~PreviewWorker();
+
+  // Replaces a job that waits and cancels one that runs.
+  void submit(PreviewJob job);
+  // Cancels what runs: its settings are no longer wanted.
+  void cancel();
+
+ private:
+  void work(const std::stop_token& stop);
+  std::optional<PreviewJob> take(const std::stop_token& stop);
+  void run(const PreviewJob& job);
+
+  PreviewSource& source_;
+  std::function<void(PreviewAnswer)> answer_;
+  std::function<void(std::vector<DeviceChoice>)> devices_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::optional<PreviewJob> next_;
+  std::unique_ptr<CancelToken> running_;
+  std::jthread thread_;
+};
+
+}  // namespace grainless::ui
