@@ -74,7 +74,7 @@ class DrawableRun {
       noise = *known.noise;
     } else {
       const auto measure = [&](const Callbacks& callbacks) {
-        return engine_.noise_for(params_, std::as_const(source).image(), callbacks, noise, &estimate);
+        return engine_.noise_for(params_, source.image(), callbacks, noise, &estimate);
       };
       Status status = run_beside(measure, share(progress, kReadShare, kEstimateShare));
       if (!status.ok()) return status;
@@ -100,7 +100,7 @@ class DrawableRun {
     PixelBuffer result(io_.encoding().format, io_.width(), io_.height(), target_);
     const double start = kReadShare + kEstimateShare;
     const auto compute = [&](const Callbacks& callbacks) {
-      return engine_.denoise(params_, noise, source.image(), result.image(), callbacks,
+      return engine_.denoise(params_, noise, source.image(), result.writable(), callbacks,
                              report_.engine);
     };
     Status status = run_beside(compute, share(progress, start, 1 - start - kWriteShare));

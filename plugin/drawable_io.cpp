@@ -30,7 +30,7 @@ PixelBuffer::PixelBuffer(PixelFormat format, int32_t width, int32_t height, cons
       data_(std::make_unique_for_overwrite<uint8_t[]>(size_t(rect.area()) * format.pixel_bytes())) {}
 
 uint8_t* PixelBuffer::at(int32_t x, int32_t y) {
-  return static_cast<uint8_t*>(pixel_at(image(), x, y));
+  return static_cast<uint8_t*>(pixel_at(writable(), x, y));
 }
 
 const uint8_t* PixelBuffer::at(int32_t x, int32_t y) const {

@@ -24,7 +24,7 @@ class PixelBuffer {
   uint8_t* at(int32_t x, int32_t y);
   const uint8_t* at(int32_t x, int32_t y) const;
   ConstImage image() const { return {format_, width_, height_, rect_, data_.get(), row_bytes()}; }
-  MutableImage image() { return {format_, width_, height_, rect_, data_.get(), row_bytes()}; }
+  MutableImage writable() { return {format_, width_, height_, rect_, data_.get(), row_bytes()}; }
 
  private:
   PixelFormat format_;

@@ -2,7 +2,6 @@
 #include "preview_layer.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace grainless {
 namespace {
@@ -109,7 +108,7 @@ Status PreviewLayer::denoise(const Params& params, const Rect& rect, const Callb
   PixelBuffer output(io_.encoding().format, width(), height(), rect);
   Report report;
   const Status status =
-      engine_.denoise(params, noise, std::as_const(pixels_).image(), output.image(), callbacks, report);
+      engine_.denoise(params, noise, pixels_.image(), output.writable(), callbacks, report);
   if (!status.ok()) return status;
   result.rect = rect;
   result.pixels.resize(size_t(rect.area()));

@@ -2,6 +2,7 @@
 #include "dialog.h"
 
 #include <glib/gi18n.h>
+#include <libgimp/gimpui.h>
 
 #include <memory>
 #include <string>

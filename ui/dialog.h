@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <libgimp/gimpui.h>
+#include <libgimp/gimp.h>
 
 #include <functional>
 
