@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""The procedure itself: arguments, run modes, messages, the report, Script-Fu, and the command line's result."""
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+from gi.repository import Gimp, Gio
+
+from harness import (PDB, PROCEDURE, QUICK, SIGMA, SUCCESS, WORK, add_layer, call, denoise, load, native_bytes,
+                     native_pixels, new_image, noise_left)
+
+KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "detail", "search", "patch", "step",
+        "group", "transform", "centre", "device", "memory"]
+
+
+def check_registration():
+    procedure = PDB.lookup_procedure(PROCEDURE)
+    names = [argument.name for argument in procedure.get_arguments()]
+    assert names == ["run-mode", "image", "drawables"] + KEYS, names
+    assert procedure.get_menu_paths() == ["<Image>/Filters/Enhance"], procedure.get_menu_paths()
+    assert procedure.get_menu_label() == "Grainless _Denoise…", procedure.get_menu_label()
+    assert procedure.get_image_types() == "RGB*, GRAY*"
+    assert procedure.get_help_id() and procedure.get_blurb() and procedure.get_help()
+    assert procedure.get_authors() and procedure.get_copyright() and procedure.get_date()
+    for argument in procedure.get_arguments():
+        assert argument.blurb, argument.name
+        assert argument.name not in KEYS or "_" in argument.nick, f"{argument.name} has no mnemonic"
+
+
+def check_mnemonics():
+    """Unique, and none that GimpProcedureDialog takes for itself: Reset, Cancel, OK, Load, Save, Help."""
+    nicks = [argument.nick for argument in PDB.lookup_procedure(PROCEDURE).get_arguments() if argument.name in KEYS]
+    letters = [nick[nick.index("_") + 1].lower() for nick in nicks]
+    assert len(set(letters)) == len(letters), sorted(letters)
+    assert not set(letters) & set("rcolsh"), sorted(letters)
+
+
+def check_defaults():
+    """Without any argument: automatic, and the picture gets better."""
+    image = new_image()
+    layer = add_layer(image)
+    before = noise_left(layer)
+    report = denoise(image, [layer])[0]
+    assert report["method"] == "bm3d" and len(report["sigma"]) == 3
+    if report["changed"]:
+        assert noise_left(layer) < before
+    else:
+        assert report["note"]
+
+
+def check_unchanged():
+    cases = [{"sigma": 0.0}, {"strength": 0.0}, {"luma": 0.0, "chroma": 0.0}]
+    for arguments in cases:
+        image = new_image()
+        layer = add_layer(image)
+        before = native_bytes(layer)
+        image.clean_all()
+        report = denoise(image, [layer], **(QUICK | arguments))[0]
+        assert not report["changed"] and report["note"], report
+        assert native_bytes(layer) == before
+        assert not image.is_dirty(), "an unchanged picture is marked as changed"
+
+
+def check_bad_relations():
+    image = new_image()
+    layer = add_layer(image)
+    before = native_bytes(layer)
+    for arguments, sentence in (({"search": 4}, "search takes"), ({"patch": 1}, "patch takes"),
+                                ({"group": 3}, "group takes"), ({"patch": 4, "step": 5}, "step can't"),
+                                ({"device": "gpu"}, "device takes")):
+        status, message = call(image, [layer], **arguments)
+        assert status == Gimp.PDBStatusType.CALLING_ERROR, (arguments, status)
+        assert sentence in message, message
+    assert native_bytes(layer) == before
+
+
+def run_script(text):
+    procedure = PDB.lookup_procedure("plug-in-script-fu-eval")
+    config = procedure.create_config()
+    config.set_property("run-mode", Gimp.RunMode.NONINTERACTIVE)
+    config.set_property("script", text)
+    return procedure.run(config).index(0)
+
+
+def script_call(arguments):
+    image = "(vector-ref (gimp-get-images) 0)"
+    return (f"(script-fu-use-v3) ({PROCEDURE} #:run-mode RUN-NONINTERACTIVE #:image {image} "
+            f"#:drawables (vector (vector-ref (gimp-image-get-layers {image}) 0)) {arguments})")
+
+
+def check_script_fu():
+    """Script-Fu and Python give the same bits."""
+    image = new_image()
+    expected = add_layer(image)
+    layer = add_layer(image)
+    denoise(image, [expected], **QUICK)
+    status = run_script(script_call(f'#:method "nlm" #:auto-sigma FALSE #:sigma {SIGMA} #:search 11'))
+    assert status == SUCCESS, status
+    assert np.array_equal(native_pixels(layer), native_pixels(expected))
+
+
+def check_unknown_value():
+    """A value outside of an argument's list or range never reaches the filter."""
+    image = new_image()
+    layer = add_layer(image)
+    procedure = PDB.lookup_procedure(PROCEDURE)
+    config = procedure.create_config()
+    for key, value in (("method", "median"), ("quality", ""), ("sigma", -1.0), ("sigma", 101.0), ("search", 65)):
+        expected = config.get_property(key)
+        config.set_property(key, value)
+        assert config.get_property(key) == expected, (key, value)
+    try:
+        config.set_property("no-such-key", 1)
+    except TypeError:
+        pass
+    else:
+        raise AssertionError("an unknown key was taken")
+    assert native_bytes(layer)
+
+
+def check_last_values():
+    """Repeat uses the settings of the last dialog, which GIMP keeps in a file."""
+    image = new_image()
+    expected, layer = add_layer(image), add_layer(image)
+    arguments = {"method": "nlm", "auto_sigma": False, "sigma": 21.5, "search": 9, "chroma": 50.0}
+    denoise(image, [expected], **arguments)
+    folder = pathlib.Path(Gimp.directory()) / "plug-in-settings"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"GimpProcedureConfigRun-{PROCEDURE}.last"
+    path.write_text("# settings\n\n(method \"nlm\")\n(auto-sigma no)\n(sigma 21.5)\n(search 9)\n(chroma 50)\n\n"
+                    "# end of settings\n", encoding="utf-8")
+    denoise(image, [layer], run_mode=Gimp.RunMode.WITH_LAST_VALS)
+    path.unlink()
+    assert np.array_equal(native_pixels(layer), native_pixels(expected))
+
+
+def check_report():
+    image = new_image()
+    layer = add_layer(image, name="a “name”")
+    report = denoise(image, [layer], **QUICK)[0]
+    keys = {"device", "fallback", "method", "sigma", "seconds", "tiles", "peak_memory", "changed", "note"}
+    assert keys <= set(report), keys - set(report)
+    assert set(report["seconds"]) == {"read", "estimate", "upload", "kernels", "download", "write", "total"}
+    assert all(value >= 0 for value in report["seconds"].values())
+    assert report["drawable"] == "a “name”" and report["tiles"] >= 1 and report["peak_memory"] > 0
+    assert isinstance(report["fallback"], list)
+
+
+def check_device():
+    """The processor on demand; a graphics card that isn't there is said, and the processor does it."""
+    image = new_image()
+    first, second = add_layer(image), add_layer(image)
+    assert denoise(image, [first], device="cpu", **QUICK)[0]["device"] == "cpu"
+    report = denoise(image, [second], device="cuda", **QUICK)[0]
+    assert report["device"].startswith("cuda") or report["fallback"], report
+    assert report["device"].startswith("cuda") or np.array_equal(native_pixels(first), native_pixels(second))
+
+
+def check_command_line():
+    """The plug-in and the command line give the same bits for the same file."""
+    program = os.environ["GRAINLESS_CLI"]
+    image = new_image(width=150, height=110)
+    layer = add_layer(image)
+    source, result = WORK / "source.png", WORK / "cli.png"
+    Gimp.file_save(Gimp.RunMode.NONINTERACTIVE, image, Gio.File.new_for_path(str(source)), None)
+    for arguments in ({"method": "bm3d"}, {"method": "nlm", "quality": "fast"}):
+        result.unlink(missing_ok=True)
+        loaded = load(source)
+        layer = loaded.get_layers()[0]
+        denoise(loaded, [layer], **arguments)
+        options = [f"--{key}={value}" for key, value in arguments.items()]
+        subprocess.run([program, *options, str(source), "-o", str(result)], check=True)
+        assert np.array_equal(native_pixels(load(result).get_layers()[0]), native_pixels(layer)), arguments
+
+
+def cases():
+    yield "registration", check_registration
+    yield "mnemonics", check_mnemonics
+    yield "defaults", check_defaults
+    yield "sigma or strength 0 changes nothing, and says so", check_unchanged
+    yield "impossible combinations are refused", check_bad_relations
+    yield "unknown values and keys are refused", check_unknown_value
+    yield "Script-Fu", check_script_fu
+    yield "repeat with last values", check_last_values
+    yield "report", check_report
+    yield "choice of the device", check_device
+    if os.environ["GRAINLESS_CLI"]:
+        yield "same result as the command line", check_command_line

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the cases in a real GIMP without a display: run.py GIMP_ENV BUILD_DIR PLUG_IN_DIR [CLI]
+
+Installs the build into a stage of its own, so that the cases see what a user would get, and prints TAP. Complaints of
+GLib, GTK or GIMP that name the filter fail the run.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+# GIMP 3.0 ends plug-ins by closing their pipe; every plug-in, GIMP's own included, complains about that.
+HARMLESS = re.compile(r"gimp_flush\(\): error: Broken pipe")
+COMPLAINT = re.compile(r"\(grainless:\d+\).*(CRITICAL|WARNING)|^\[plug-in-grainless|grainless.*(CRITICAL|WARNING)")
+
+
+def stage_build(build, work, plug_in_dir):
+    """Lays the build out below work; returns the plug-ins folder."""
+    stage = work / "stage"
+    subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--only-changed", "--quiet", "--destdir", stage],
+                   check=True, stdout=sys.stderr)
+    return stage / plug_in_dir.lstrip("/") / ".."
+
+
+def complaints(text):
+    return [line for line in text.splitlines() if COMPLAINT.search(line) and not HARMLESS.search(line)]
+
+
+def main():
+    gimp_env, build, plug_in_dir = sys.argv[1:4]
+    work = pathlib.Path(build) / "tests" / "gimp"
+    work.mkdir(parents=True, exist_ok=True)
+    plug_ins = stage_build(build, work, plug_in_dir)
+    tap = work / "cases.tap"
+    tap.unlink(missing_ok=True)
+    environment = dict(os.environ, GRAINLESS_TEST_DIR=str(HERE), GRAINLESS_TEST_WORK=str(work),
+                       GRAINLESS_CLI=sys.argv[4] if len(sys.argv) > 4 else "", GRAINLESS_REPORT=str(work / "report.jsonl"))
+    script = f"exec(open({str(HERE / 'cases.py')!r}).read())"
+    run = subprocess.run([gimp_env, work / "profile", plug_ins, "gimp-console-3.0", "-i",
+                          "--batch-interpreter=python-fu-eval", "-b", script, "--quit"],
+                         env=environment, capture_output=True, text=True, errors="replace", check=False)
+    sys.stderr.write(run.stdout + run.stderr)
+    lines = tap.read_text(encoding="utf-8").splitlines() if tap.exists() else []
+    found = complaints(run.stdout + run.stderr)
+    lines.append(f"{'not ' if found else ''}ok - no complaint of GTK, GLib or GIMP about the filter")
+    lines += [f"# {line}" for line in found]
+    ended = lines[0:1] == ["TAP version 13"] and "# end" in lines and run.returncode == 0
+    lines.append(f"{'' if ended else 'not '}ok - GIMP ran all cases to their end")
+    results = [line for line in lines if re.match(r"(not )?ok", line)]
+    print("\n".join(lines))
+    print(f"1..{len(results)}")
+    return 0 if all(line.startswith("ok") for line in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
