@@ -82,7 +82,7 @@ def check_profile(title):
     denoise(image, [layer], **QUICK)
     native = native_pixels(layer).copy().view(np.float32).astype(np.float64)
     error = 255 * np.abs(perceptual_from_linear(decode(native)) - expected).max()
-    assert error < 0.05, error
+    assert error < 0.2, error  # what babl's own curves are off
 
 
 def check_unusual_values():
