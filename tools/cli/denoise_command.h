@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "param_options.h"
+
+namespace grainless::tools {
+
+struct DenoiseOptions {
+  GivenParams given;
+  std::vector<std::string> inputs;
+  std::string output, reference;
+  std::optional<double> noise_sigma;
+  uint64_t seed = 1;
+  bool json = false;
+  int32_t threads = 0;
+};
+
+// Denoises every input; one that fails doesn't stop the others. Returns the exit code: that of the
+// first failure, or 0. Throws Error when nothing could be begun.
+int run_denoise(const DenoiseOptions& options);
+
+}  // namespace grainless::tools

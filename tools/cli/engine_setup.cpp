@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "engine_setup.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+namespace grainless::tools {
+namespace {
+
+CancelToken token;  // a lock-free flag: may be set inside a signal handler
+
+void on_signal(int) {
+  token.cancel();
+}
+
+std::string module_folder() {
+  const char* chosen = std::getenv("GRAINLESS_MODULE_DIR");
+  if (chosen != nullptr && *chosen != '\0') return chosen;
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  const std::filesystem::path folder = program.parent_path();
+  const std::filesystem::path installed = folder.parent_path() / "lib" / "grainless";
+  return std::filesystem::is_directory(installed, error) ? installed.string() : folder.string();
+}
+
+}  // namespace
+
+EngineOptions engine_options(int32_t threads) {
+  return {module_folder(), threads};
+}
+
+const CancelToken& cancel_token() {
+  return token;
+}
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &action, nullptr);
+}
+
+int exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kOk:
+      return 0;
+    case ErrorCode::kBadInput:
+    case ErrorCode::kBadParameter:
+      return 1;
+    case ErrorCode::kCancelled:
+      return 3;
+    case ErrorCode::kOutOfMemory:
+    case ErrorCode::kDeviceUnavailable:
+    case ErrorCode::kDeviceFailed:
+    case ErrorCode::kInternal:
+      break;
+  }
+  return 2;
+}
+
+}  // namespace grainless::tools

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "engine/denoise.h"
+
+namespace grainless::tools {
+
+// With the CUDA module from GRAINLESS_MODULE_DIR, or else ../lib/grainless beside the program's
+// folder where that exists, or else the program's own folder.
+EngineOptions engine_options(int32_t threads);
+
+// The process's own: set by SIGINT and SIGTERM once catch_signals() was called. Writing above a
+// file size limit then is an error like a full disk.
+const CancelToken& cancel_token();
+void catch_signals();
+
+// DESIGN.md section 3: 1 bad input or parameters, 2 device or internal failure, 3 cancelled.
+int exit_code(ErrorCode code);
+
+}  // namespace grainless::tools

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "denoise_command.h"
+#include "devices_command.h"
+#include "engine/status.h"
+#include "engine_setup.h"
+#include "metrics_command.h"
+
+namespace {
+
+using grainless::ErrorCode;
+using namespace grainless::tools;
+
+constexpr char kFooter[] =
+    "Other commands: grainless devices [--json], grainless metrics A B [--json].\n"
+    "Exit codes: 0 done, 1 bad input or parameters, 2 device failure, 3 cancelled.";
+
+int fail(const std::string& reason, int code) {
+  std::string line = reason;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::fprintf(stderr, "grainless: %s\n", line.c_str());
+  return code;
+}
+
+// Runs CLI11's parser. False: the program ends here, with `code`.
+bool parse(CLI::App& app, int argc, char** argv, int& code) {
+  app.set_version_flag("--version", "grainless " GRAINLESS_VERSION);
+  app.get_formatter()->column_width(kHelpColumn);
+  try {
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::Success& success) {  // --help, --version
+    code = app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    code = fail(error.what() + std::string(" (grainless --help tells more)"), 1);
+  }
+  return false;
+}
+
+void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
+  const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
+  app.add_option("INPUT", options.inputs, "Pictures: PNG, TIFF, PGM, PPM, PAM or PFM")->required();
+  app.add_option("-o,--output", options.output,
+                 text("The result: a file, or for several inputs a folder or a pattern in which "
+                      "{} stands for the input's name. Its extension sets the format; the "
+                      "precision stays the input's where the format has it."))
+      ->required()
+      ->type_name("OUTPUT");
+  app.add_option("--threads", options.threads, "Threads of the CPU; 0: one a core")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("COUNT");
+  app.add_flag("--json", options.json,
+               text("Print one JSON object a picture on the standard output, a line each."));
+  app.add_option("--reference", options.reference,
+                 text("The clean picture: PSNR and SSIM before and after are reported against it."))
+      ->type_name("CLEAN")
+      ->group("Measuring");
+  app.add_option("--add-noise", options.noise_sigma,
+                 text("Add white Gaussian noise of this standard deviation (8-bit steps) first, "
+                      "in float and without clipping, and measure against the picture before."))
+      ->check(CLI::Range(0.0, 1000.0))
+      ->type_name("SIGMA")
+      ->group("Measuring");
+  app.add_option("--seed", options.seed, "Chooses the noise that is added; default 1")
+      ->type_name("N")
+      ->group("Measuring");
+  add_param_options(app, options.given);
+}
+
+int denoise_main(int argc, char** argv) {
+  CLI::App app("Takes the noise out of photographs.", "grainless");
+  app.footer(kFooter);
+  DenoiseOptions options;
+  add_denoise_options(app, options);
+  int code = 0;
+  return parse(app, argc, argv, code) ? run_denoise(options) : code;
+}
+
+int devices_main(int argc, char** argv) {
+  CLI::App app("Lists the devices that can denoise.", "grainless devices");
+  bool json = false;
+  app.add_flag("--json", json, "Print one JSON object");
+  int code = 0;
+  if (parse(app, argc, argv, code)) run_devices(json);
+  return code;
+}
+
+int metrics_main(int argc, char** argv) {
+  CLI::App app(wrapped("Prints PSNR (all colour channels, 8-bit scale) and SSIM (Wang 2004: "
+                       "Gaussian window of 11 x 11 pixels, mean over the channels) of two "
+                       "pictures. As JSON, null stands for a value that is not finite: PSNR of "
+                       "identical pictures.",
+                       kHelpWidth + kHelpColumn),
+               "grainless metrics");
+  std::string a, b;
+  bool json = false;
+  app.add_option("A", a, "The clean picture")->required();
+  app.add_option("B", b, "The picture to be judged")->required();
+  app.add_flag("--json", json, "Print one JSON object");
+  int code = 0;
+  if (parse(app, argc, argv, code)) run_metrics(a, b, json);
+  return code;
+}
+
+int dispatch(int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "devices") return devices_main(argc - 1, argv + 1);
+  if (command == "metrics") return metrics_main(argc - 1, argv + 1);
+  return denoise_main(argc, argv);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  catch_signals();
+  try {
+    return dispatch(argc, argv);
+  } catch (const grainless::Error& error) {
+    const bool cancelled = error.code() == ErrorCode::kCancelled;
+    return fail(cancelled ? "cancelled, nothing more was written" : error.what(),
+                exit_code(error.code()));
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory", 2);
+  } catch (const std::exception& error) {
+    return fail(error.what(), 2);
+  }
+}

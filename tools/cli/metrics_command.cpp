@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "metrics_command.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "engine_setup.h"
+#include "json_report.h"
+#include "tools/image_io/image_file.h"
+#include "tools/metrics/metrics.h"
+
+namespace grainless::tools {
+namespace {
+
+std::string line(const char* name, const std::optional<double>& value, int digits, const char* unit,
+                 const char* otherwise) {
+  char text[128];
+  if (value) {
+    std::snprintf(text, sizeof text, "%s %.*f%s\n", name, digits, *value, unit);
+  } else {
+    std::snprintf(text, sizeof text, "%s %s\n", name, otherwise);
+  }
+  return text;
+}
+
+}  // namespace
+
+void run_metrics(const std::string& a, const std::string& b, bool json) {
+  const Image first = read_image(a, &cancel_token()), second = read_image(b, &cancel_token());
+  check_comparable(first.view(), second.view(), a, b);
+  const std::optional<double> ratio = psnr(first.view(), second.view());
+  const std::optional<double> similarity = ssim(first.view(), second.view());
+  if (json) {
+    print_json({{"psnr", number_or_null(ratio)}, {"ssim", number_or_null(similarity)}});
+    return;
+  }
+  print_text(
+      line("PSNR", ratio, 4, " dB", "has no finite value (identical, or not finite)") +
+      line("SSIM", similarity, 6, "", "has no value (a side under 11 pixels, or not finite)"));
+}
+
+}  // namespace grainless::tools

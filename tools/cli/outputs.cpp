@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "outputs.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+
+#include "engine/status.h"
+#include "tools/image_io/files.h"
+#include "tools/image_io/image_file.h"
+
+namespace grainless::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string identity(const std::string& path) {
+  std::error_code error;
+  const fs::path resolved = fs::weakly_canonical(path, error);
+  return error ? path : resolved.string();
+}
+
+Job make_job(const std::string& input, const std::string& output, bool several) {
+  const fs::path name(input);
+  std::error_code error;
+  if (const size_t at = output.find("{}"); at != std::string::npos) {
+    return {input, std::string(output).replace(at, 2, name.stem().string()), ""};
+  }
+  const bool exists = fs::is_directory(output, error);
+  if (exists || output.ends_with('/')) {
+    return {input, (fs::path(output) / name.filename()).string(), exists ? "" : output};
+  }
+  if (several) {
+    throw Error(ErrorCode::kBadInput,
+                "several inputs need an output that is a folder, ends in '/', or contains {} for "
+                "the input's name; '" +
+                    output + "' is none");
+  }
+  return {input, output, ""};
+}
+
+void check_folder(const Job& job) {
+  const std::string parent = fs::path(job.output).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  std::error_code error;
+  if (!job.new_folder.empty()) {
+    if (fs::exists(fs::path(folder), error)) fail_file(folder, "is not a folder");
+    return;
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) fail_errno(job.output, "written");
+}
+
+void check_not_read(const Job& job, const std::string& source) {
+  if (same_file(job.output, source) || identity(job.output) == identity(source)) {
+    fail_file(job.output, "is also read: inputs are never overwritten, choose another output");
+  }
+}
+
+}  // namespace
+
+std::vector<Job> plan_outputs(const std::vector<std::string>& inputs, const std::string& output,
+                              const std::string& reference) {
+  std::vector<Job> jobs;
+  std::set<std::string> outputs;
+  for (const std::string& input : inputs) {
+    const Job job = make_job(input, output, inputs.size() > 1);
+    kind_of_output(job.output);
+    check_folder(job);
+    for (const std::string& source : inputs) check_not_read(job, source);
+    if (!reference.empty()) check_not_read(job, reference);
+    if (!outputs.insert(identity(job.output)).second) {
+      fail_file(job.output, "would be written twice: two inputs lead to it");
+    }
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+}  // namespace grainless::tools

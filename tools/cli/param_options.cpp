@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "param_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+
+#include "engine/status.h"
+
+namespace grainless::tools {
+namespace {
+
+std::string range_text(const ParamSpec& spec) {
+  std::ostringstream text;
+  switch (spec.type) {
+    case ParamType::kChoice:
+      for (const Choice& choice : spec.choices) text << (text.tellp() > 0 ? "|" : "") << choice.id;
+      break;
+    case ParamType::kBool:
+      text << "yes|no";
+      break;
+    case ParamType::kInt:
+    case ParamType::kDouble:
+      text << spec.minimum << ".." << static_cast<int64_t>(spec.maximum);
+      break;
+    case ParamType::kString:
+      text << "TEXT";
+      break;
+  }
+  return text.str();
+}
+
+bool is_given(const GivenParams& given, const std::string& key) {
+  return std::any_of(given.begin(), given.end(),
+                     [&](const auto& pair) { return pair.first == key; });
+}
+
+}  // namespace
+
+std::string wrapped(const std::string& text, size_t columns) {
+  std::istringstream words(text);
+  std::string result, word;
+  size_t used = 0;
+  while (words >> word) {
+    const bool fits = used == 0 || used + 1 + word.size() <= columns;
+    if (used > 0) result += fits ? ' ' : '\n';
+    used = fits && used > 0 ? used + 1 + word.size() : word.size();
+    result += word;
+  }
+  return result;
+}
+
+void add_param_options(CLI::App& app, GivenParams& given) {
+  for (const ParamSpec& spec : param_specs()) {
+    const std::string key = spec.key;
+    const auto remember = [&given, key](const std::string& value) {
+      given.emplace_back(key, value);
+    };
+    const std::string help = std::string(spec.tooltip) + " Takes " + range_text(spec) +
+                             "; default " + param_text(Params{}, spec) + ".";
+    app.add_option_function<std::string>("--" + key, remember, wrapped(help, kHelpWidth))
+        ->type_name("VALUE")
+        ->group(spec.group == ParamGroup::kMain ? "Parameters" : "Advanced parameters");
+  }
+}
+
+Params params_from(const GivenParams& given) {
+  Params params;
+  for (const auto& [key, value] : given) throw_if_failed(set_param(params, key, value));
+  if (is_given(given, "sigma") && !is_given(given, "auto-sigma")) params.auto_sigma = false;
+  throw_if_failed(validate(params));
+  return params;
+}
+
+std::vector<std::string> unused_params(const Params& params, const GivenParams& given) {
+  std::vector<std::string> sentences;
+  for (const auto& [key, value] : given) {
+    if (!param_applies(params, key)) sentences.push_back("--" + key + " has no effect here");
+  }
+  return sentences;
+}
+
+}  // namespace grainless::tools

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// The engine's parameters as options of a program: one --key a row of param_specs().
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/params.h"
+
+namespace CLI {
+class App;
+}
+
+namespace grainless::tools {
+
+// Keys and values in the order they were given.
+using GivenParams = std::vector<std::pair<std::string, std::string>>;
+
+// Adds the options; parsing fills `given`, which must outlive it.
+void add_param_options(CLI::App& app, GivenParams& given);
+
+// Throws Error(kBadParameter). A sigma without auto-sigma means that very sigma.
+Params params_from(const GivenParams& given);
+
+// One sentence for each given parameter that has no effect beside the others.
+std::vector<std::string> unused_params(const Params& params, const GivenParams& given);
+
+// Breaks a text into lines of at most `columns`, for CLI11, which doesn't.
+std::string wrapped(const std::string& text, size_t columns);
+
+inline constexpr size_t kHelpColumn = 30, kHelpWidth = 66;
+
+}  // namespace grainless::tools
