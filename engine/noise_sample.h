@@ -45,7 +45,7 @@ int32_t count_state(const SampleTile& tile, int32_t x, int32_t y, int32_t side, 
 // clipped (more would show too little of the noise; none at all, only what noise pushed inwards).
 bool measurable(const SampleTile& tile, int32_t x, int32_t y, int32_t side, double clipped_share);
 
-// Tiles of all of a small image, and at most about 1.5 megapixels of a large one.
+// Tiles of all of a small image, and about 1.5 megapixels of a large one.
 Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks);
 
 }  // namespace grainless

@@ -74,14 +74,15 @@ float texture_of(const float* p, int32_t stride) {
   return sum;
 }
 
-// Steps along x and y that leave about kMaxPatches of the sample's positions.
+// Steps along x and y that leave about kMaxPatches of the sample's positions, fewer at the coarser
+// levels, where only the kind of the noise is asked.
 PatchSet spread_patches(const Sample& sample, int32_t level) {
   double positions = 0;
   for (const SampleTile& tile : sample.tiles) {
     positions += std::max(0.0, 1.0 + tile.width_at(level) - kSide) *
                  std::max(0.0, 1.0 + tile.height_at(level) - kSide);
   }
-  const double ratio = std::max(1.0, positions / kMaxPatches);
+  const double ratio = std::max(1.0, positions / (kMaxPatches >> (2 * level)));
   PatchSet set;
   set.step_x = static_cast<int32_t>(std::ceil(std::sqrt(ratio)));
   set.step_y = static_cast<int32_t>(std::ceil(ratio / set.step_x));
