@@ -41,25 +41,27 @@ HWY_INLINE void accumulate(V32 a, const uint32_t* HWY_RESTRICT b, V32& sum, V32&
 }
 #endif
 
-// Running sums of kVectors vectors of displacements.
-template <int kVectors>
+// Running sums of kVectors vectors of displacements; kRowPairs: of a patch, 0 when not known here.
+template <int kVectors, int kRowPairs>
 HWY_INLINE void sum_products(const MatchRow& row, int32_t lane) {
   const D32 d;
   const size_t n = hn::Lanes(d);
-  const int32_t row_pairs = (row.stage->patch + 1) / 2;
-  const ptrdiff_t stride = row.plane->stride();
+  const int32_t row_pairs = kRowPairs > 0 ? kRowPairs : (row.stage->patch + 1) / 2;
+  const int32_t columns = row.columns, lanes = row.lanes;
+  const ptrdiff_t stride = 2 * row.plane->stride();
+  const int32_t* HWY_RESTRICT reference = row.reference;
   const uint32_t* HWY_RESTRICT b =
       row.plane->pair(row.xs[0] - row.stage->radius, row.y + row.dy) + lane;
   int32_t* HWY_RESTRICT out = row.products + lane;
   V32 s0 = hn::Zero(d), s1 = s0, s2 = s0, h0 = s0, h1 = s0, h2 = s0;
-  for (int32_t x = 0; x <= row.columns; ++x, out += row.lanes) {
+  for (int32_t x = 0; x <= columns; ++x, out += lanes) {
     hn::StoreU(hn::RearrangeToOddPlusEven(s0, h0), d, out);
     if constexpr (kVectors > 1) hn::StoreU(hn::RearrangeToOddPlusEven(s1, h1), d, out + n);
     if constexpr (kVectors > 2) hn::StoreU(hn::RearrangeToOddPlusEven(s2, h2), d, out + 2 * n);
-    if (x == row.columns) break;
+    if (x == columns) break;
     for (int32_t i = 0; i < row_pairs; ++i) {
-      const V32 a = hn::Set(d, row.reference[i * row.columns + x]);
-      const uint32_t* bi = b + 2 * i * stride + x;
+      const V32 a = hn::Set(d, reference[i * columns + x]);
+      const uint32_t* bi = b + i * stride + x;
       accumulate(a, bi, s0, h0);
       if constexpr (kVectors > 1) accumulate(a, bi + n, s1, h1);
       if constexpr (kVectors > 2) accumulate(a, bi + 2 * n, s2, h2);
@@ -67,13 +69,12 @@ HWY_INLINE void sum_products(const MatchRow& row, int32_t lane) {
   }
 }
 
-// Adds the keys of the displacements lane..lane+n-1 that may be among the best.
-HWY_INLINE void collect(const MatchRow& row, int32_t reference, int32_t lane, V32 distance,
+// Adds the keys of the displacements `index`, counted from -radius on, that may be among the best.
+HWY_INLINE void collect(const MatchRow& row, int32_t reference, V32 index, V32 distance,
                         Candidates& candidates) {
   const D32 d;
   const Bm3dStage& stage = *row.stage;
   const int32_t x = row.xs[reference], side = 2 * stage.radius + 1;
-  const V32 index = hn::Iota(d, lane);
   const int32_t first = std::max(0, stage.radius - x);
   const int32_t last = std::min(side - 1, row.image_width - stage.patch - x + stage.radius);
   auto keep = hn::Lt(distance, hn::Set(d, candidates.limit));
@@ -85,33 +86,44 @@ HWY_INLINE void collect(const MatchRow& row, int32_t reference, int32_t lane, V3
   const V32 base = hn::Set(d, 1 + (row.dy + stage.radius) * side);
   const V32 key = hn::Or(hn::ShiftLeft<kKeyIndexBits>(capped), hn::Add(base, index));
   int32_t* out = reinterpret_cast<int32_t*>(candidates.keys) + candidates.count;
-  candidates.count += static_cast<int32_t>(hn::CompressStore(key, keep, d, out));
+  hn::StoreU(hn::Compress(key, keep), d, out);  // CompressStore is slow on Zen 4 and 5
+  candidates.count += static_cast<int32_t>(hn::CountTrue(d, keep));
   if (candidates.count > Candidates::kCapacity) candidates.cut(stage);
+}
+
+template <int kRowPairs>
+HWY_INLINE void sum_all_products(const MatchRow& row) {
+  const int32_t n = static_cast<int32_t>(hn::Lanes(D32())), used = 2 * row.stage->radius + 1;
+  int32_t lane = 0;
+  for (; lane + 2 * n < used; lane += 3 * n) sum_products<3, kRowPairs>(row, lane);
+  if (lane + n < used)
+    sum_products<2, kRowPairs>(row, lane);
+  else if (lane < used)
+    sum_products<1, kRowPairs>(row, lane);
 }
 
 void match_row(const MatchRow& row) {
   const D32 d;
   const int32_t n = static_cast<int32_t>(hn::Lanes(d)), patch = row.stage->patch;
   const int32_t radius = row.stage->radius, used = 2 * radius + 1;
-  int32_t lane = 0;
-  for (; lane + 2 * n < used; lane += 3 * n) sum_products<3>(row, lane);
-  if (lane + n < used)
-    sum_products<2>(row, lane);
-  else if (lane < used)
-    sum_products<1>(row, lane);
+  if (patch == 8)
+    sum_all_products<4>(row);
+  else
+    sum_all_products<0>(row);
+  const V32 first = hn::Iota(d, 0);
   for (int32_t i = 0; i < static_cast<int32_t>(row.xs.size()); ++i) {
     const int32_t x = row.xs[i];
     const int32_t* HWY_RESTRICT before = row.products + (x - row.xs[0]) * row.lanes;
     const int32_t* HWY_RESTRICT after = before + patch * row.lanes;
     const int32_t* HWY_RESTRICT energy = row.plane->energy(x - radius, row.y + row.dy);
     const V32 own = hn::Set(d, *row.plane->energy(x, row.y));
-    for (lane = 0; lane < used; lane += n) {
+    for (int32_t lane = 0; lane < used; lane += n) {
       const V32 product = hn::Sub(hn::LoadU(d, after + lane), hn::LoadU(d, before + lane));
       const V32 squares = hn::Add(hn::LoadU(d, energy + lane), own);
       const V32 distance = hn::Sub(squares, hn::Add(product, product));
       const V32 limit = hn::Set(d, row.candidates[i].limit);
       if (hn::AllFalse(d, hn::Lt(distance, limit))) continue;
-      collect(row, i, lane, distance, row.candidates[i]);
+      collect(row, i, hn::Add(first, hn::Set(d, lane)), distance, row.candidates[i]);
     }
   }
 }
@@ -143,7 +155,9 @@ uint32_t keep_below(Candidates& candidates, int32_t wanted) {
   int32_t kept = 0;
   for (int32_t i = 0; i < count; i += n) {
     const auto v = hn::LoadU(d, keys + i);
-    kept += static_cast<int32_t>(hn::CompressStore(v, hn::Not(hn::Gt(v, last)), d, keys + kept));
+    const auto keep = hn::Not(hn::Gt(v, last));
+    hn::StoreU(hn::Compress(v, keep), d, keys + kept);
+    kept += static_cast<int32_t>(hn::CountTrue(d, keep));
   }
   candidates.count = kept;
   return bound;

@@ -55,7 +55,7 @@ class MatchPlane {
 
 // The candidates of one reference that may still be among the best: all of those, and some more.
 struct Candidates {
-  static constexpr int32_t kCapacity = 128;
+  static constexpr int32_t kCapacity = 64;
   static constexpr int32_t kMaxLanes = 64;  // of a vector
 
   uint32_t

@@ -159,8 +159,10 @@ class StageRun {
     if (xs.empty()) return;
     for (int32_t y : ys) {
       worker.matcher.find(plane_, job_.image_width, job_.image_height, xs, y, worker.groups.data());
-      if (job_.callbacks->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-      for (size_t i = 0; i < xs.size(); ++i) filter(worker.groups[i], worker);
+      for (size_t i = 0; i < xs.size(); ++i) {
+        if (job_.callbacks->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+        filter(worker.groups[i], worker);
+      }
     }
   }
 
