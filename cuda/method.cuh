@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What an algorithm of the CUDA module offers: the twin of engine/cpu/method.h. A method only
+// queues work on the job's stream, in launches short enough for a desktop card's watchdog
+// (launch_bound.h), asks poll_cancelled() between launches and never synchronises. Results are the
+// same bits for any target rectangle, stream and order of tiles.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "engine/abi.h"
+#include "engine/plan.h"
+#include "engine/rect.h"
+
+namespace grainless::cuda {
+
+// Planar luma/chroma (or grey) floats in 8-bit steps over one rectangle of the image, in device
+// memory.
+struct DevicePlanes {
+  float* data;   // of (rect.x, rect.y); plane c starts at data + c * rect.height * stride
+  int channels;  // 1 or 3
+  Rect rect;     // absolute coordinates
+  int stride;    // floats from row to row, a multiple of 32; data is 128-byte aligned
+
+  __host__ __device__ float* plane(int c) const {
+    return data + static_cast<size_t>(c) * rect.height * stride;
+  }
+};
+
+struct MethodJob {
+  const LevelPlan* level;  // host memory
+  int image_width, image_height;
+  DevicePlanes source;  // holds every pixel within the plan's halo, less kFillRadius, of target
+  DevicePlanes target;
+  void* scratch;  // device memory, 256-byte aligned, contents undefined
+  size_t scratch_bytes;
+  cudaStream_t stream;
+  const AbiCallbacks* callbacks;  // may be null
+};
+
+// Throws Error(kCancelled) when the host asks to stop.
+void poll_cancelled(const AbiCallbacks* callbacks);
+
+// Non-Local Means. nlm.cu.
+void run_nlm(const MethodJob& job);
+// Device bytes beyond source and target for a source of width x height.
+size_t nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
+
+// BM3D, both stages. bm3d.cu.
+void run_bm3d(const MethodJob& job);
+size_t bm3d_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
+
+}  // namespace grainless::cuda
