@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What an algorithm of the CUDA module offers: the twin of engine/cpu/method.h. A method only
 // queues work on the job's stream, in launches short enough for a desktop card's watchdog
-// (launch_bound.h), asks poll_cancelled() between launches and never synchronises. Results are the
-// same bits for any target rectangle, stream and order of tiles.
+// (launch_bound.h), calls checkpoint() between launches and never synchronises itself. Results are
+// the same bits for any target rectangle, stream and order of tiles.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,6 +28,8 @@ struct DevicePlanes {
   }
 };
 
+class Pacer;  // pacer.h
+
 struct MethodJob {
   const LevelPlan* level;  // host memory
   int image_width, image_height;
@@ -37,10 +39,13 @@ struct MethodJob {
   size_t scratch_bytes;
   cudaStream_t stream;
   const AbiCallbacks* callbacks;  // may be null
+  Pacer* pacer = nullptr;         // keeps few launches queued, so that cancelling is quick
 };
 
-// Throws Error(kCancelled) when the host asks to stop.
-void poll_cancelled(const AbiCallbacks* callbacks);
+// To be called before every launch that may take more than a millisecond: throws Error(kCancelled)
+// when the host asks to stop, reports the share of the tile's work queued so far and waits while
+// too many launches are queued.
+void checkpoint(const MethodJob& job, double fraction);
 
 // Non-Local Means. nlm.cu.
 void run_nlm(const MethodJob& job);
