@@ -10,8 +10,8 @@ namespace grainless {
 struct Rect {
   int32_t x = 0, y = 0, width = 0, height = 0;
 
-  int32_t right() const { return x + width; }
-  int32_t bottom() const { return y + height; }
+  constexpr int32_t right() const { return x + width; }
+  constexpr int32_t bottom() const { return y + height; }
   bool empty() const { return width <= 0 || height <= 0; }
   int64_t area() const { return empty() ? 0 : int64_t{width} * height; }
   bool contains(const Rect& r) const {

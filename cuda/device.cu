@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "device.h"
+
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+
+#include "check.h"
+#include "fault.h"
+
+namespace grainless::cuda {
+namespace {
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+template <size_t kSize>
+void copy_text(char (&to)[kSize], const std::string& from) {
+  std::snprintf(to, kSize, "%s", from.c_str());
+}
+
+// 0 without a driver.
+int driver_version() {
+  if (const char* fault = fault_value("driver")) return std::strcmp(fault, "old") == 0 ? 11020 : 0;
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
+void require_driver() {
+  const int driver = driver_version();
+  if (driver == 0) {
+    throw Error(ErrorCode::kDeviceUnavailable, "no NVIDIA driver is installed or running");
+  }
+  // Within a major version newer code runs on older drivers.
+  if (driver / 1000 < CUDART_VERSION / 1000) {
+    throw Error(ErrorCode::kDeviceUnavailable,
+                "the NVIDIA driver is too old: it supports CUDA " + version_text(driver) +
+                    ", CUDA " + version_text(CUDART_VERSION / 1000 * 1000) + " is needed");
+  }
+}
+
+CodeTargets built_targets() {
+  return fault_value("arch") != nullptr ? CodeTargets{} : parse_targets(GRAINLESS_CUDA_TARGETS);
+}
+
+std::string why_unusable(const cudaDeviceProp& properties) {
+  if (!has_code_for(built_targets(), properties.major, properties.minor)) {
+    return "this build has no code for its architecture (sm_" + std::to_string(properties.major) +
+           std::to_string(properties.minor) + ")";
+  }
+  return {};
+}
+
+AbiDevice describe(int index) {
+  AbiDevice device{};
+  cudaDeviceProp properties;
+  const cudaError_t known = cudaGetDeviceProperties(&properties, index);
+  if (known != cudaSuccess) {
+    copy_text(device.name, "device " + std::to_string(index));
+    copy_text(device.reason, cudaGetErrorString(known));
+    cudaGetLastError();
+    return device;
+  }
+  copy_text(device.name, properties.name);
+  device.major = properties.major;
+  device.minor = properties.minor;
+  device.multiprocessors = properties.multiProcessorCount;
+  device.total_memory = properties.totalGlobalMem;
+  std::string reason = why_unusable(properties);
+  if (reason.empty()) {
+    size_t free_bytes = 0, total = 0;
+    cudaError_t opened = cudaSetDevice(index);
+    if (opened == cudaSuccess) opened = cudaMemGetInfo(&free_bytes, &total);
+    if (opened != cudaSuccess) reason = cudaGetErrorString(opened);
+    cudaGetLastError();
+    device.free_memory = free_bytes;
+  }
+  device.usable = reason.empty() ? 1 : 0;
+  copy_text(device.reason, reason);
+  return device;
+}
+
+}  // namespace
+
+CodeTargets parse_targets(const std::string& text) {
+  CodeTargets targets{};
+  std::istringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) {
+    const size_t plus = item.find('+');
+    const int version = std::atoi(item.c_str());
+    if (version < 50) throw Error(ErrorCode::kInternal, "bad code target: " + item);
+    targets.machine.push_back(version);
+    if (plus != std::string::npos) targets.ptx = version;
+  }
+  return targets;
+}
+
+bool has_code_for(const CodeTargets& targets, int major, int minor) {
+  const int device = 10 * major + minor;
+  for (int version : targets.machine) {
+    if (version / 10 == major && version % 10 <= minor) return true;
+  }
+  return targets.ptx != 0 && targets.ptx <= device;
+}
+
+std::vector<AbiDevice> list_devices() {
+  require_driver();
+  int count = 0;
+  const cudaError_t found = cudaGetDeviceCount(&count);
+  if (found == cudaErrorNoDevice || (found == cudaSuccess && count == 0)) {
+    throw Error(ErrorCode::kDeviceUnavailable, "there is no NVIDIA graphics card");
+  }
+  check(found, "asking for NVIDIA graphics cards");
+  std::vector<AbiDevice> devices;
+  for (int i = 0; i < count; ++i) devices.push_back(describe(i));
+  return devices;
+}
+
+void select_device(uint32_t device) {
+  require_driver();
+  if (fault_value("open") != nullptr) {
+    throw Error(ErrorCode::kDeviceUnavailable, "opening the device failed on demand");
+  }
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, static_cast<int>(device)), "opening the device");
+  const std::string reason = why_unusable(properties);
+  if (!reason.empty()) throw Error(ErrorCode::kDeviceUnavailable, reason);
+  check(cudaSetDevice(static_cast<int>(device)), "opening the device");
+  check(cudaFree(nullptr), "opening the device");  // makes the context now
+}
+
+}  // namespace grainless::cuda

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+
+#include "check.h"
+#include "nlm_kernel.cuh"
+
+namespace grainless::cuda {
+namespace {
+
+constexpr size_t kAlign = 256;
+constexpr int kLargestLead = 8;
+
+// Pixel-displacement pairs that one multiprocessor may get in one launch. The slowest card in reach
+// (a GTX 1650: 14 multiprocessors, 64 lanes each for floats and integers at 1.5 GHz) does about 25
+// instructions a pair, 4e9 pairs a second and multiprocessor: 16 ms a launch. A desktop's watchdog
+// bites after seconds, a cancel waits for two launches.
+constexpr double kLaunchPairs = 64e6;
+
+size_t aligned(size_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+int ceil_div(int a, int b) {
+  return (a + b - 1) / b;
+}
+
+NlmCurve curve_of(const NlmWeight& weight) {
+  // The hardware's 2^x gives 0 under x = -126, which is where weights count as nothing.
+  constexpr double kLog2e = 1.4426950408889634;
+  if (weight.enabled == 0) return {};
+  const double top = kNlmCutoff * kLog2e - 126.0;
+  return {static_cast<float>(double{weight.gain} * weight.decay * kLog2e),
+          static_cast<float>(2.0 * weight.decay * kLog2e + top), static_cast<float>(top), 1};
+}
+
+// Chunks of a row of displacements start at multiples of 4, so that a chunk's first column falls on
+// the first of a quad.
+void cut_displacements(int radius, NlmArgs& a) {
+  const int side = 2 * radius + 1;
+  a.chunk = side;
+  a.chunks = 1;
+  while (a.chunk > kNlmChunk) {
+    ++a.chunks;
+    a.chunk = (ceil_div(side, a.chunks) + 3) / 4 * 4;
+  }
+  a.chunks = ceil_div(side, a.chunk);
+  a.groups = a.chunks * side;
+}
+
+// What follows from the plan and the target alone; rows and columns are those of the padded planes.
+NlmArgs geometry(const LevelPlan& level, const Rect& target) {
+  const NlmPlan& nlm = level.nlm;
+  NlmArgs a{};
+  a.patch = nlm.patch;
+  a.low = nlm.patch / 2;
+  a.high = nlm.patch - 1 - a.low;
+  a.radius = nlm.radius;
+  a.lead = a.low <= 4 ? 4 : kLargestLead;
+  a.strip_step = kNlmColumns - 2 * a.lead;
+  cut_displacements(nlm.radius, a);
+  a.quads = ceil_div(kNlmColumns + 2 * a.radius, 4);
+  const int first = target.x / 4 * 4;
+  a.x0 = first - a.lead - a.radius;
+  a.y0 = target.y - a.radius - a.low;
+  a.strips = ceil_div(target.right() - first, a.strip_step);
+  a.columns = (a.strips - 1) * a.strip_step + 4 * a.quads;
+  a.rows = target.height + 2 * a.radius + a.patch - 1;
+  a.pitch = (a.columns + 31) / 32 * 32;
+  a.anchored = a.radius + a.low >= 3;  // the quad's first pixel lies in the halo
+  return a;
+}
+
+struct ScratchLayout {
+  size_t match, values, sums, total;  // offsets, bytes
+
+  ScratchLayout(const NlmArgs& a, int channels, int width, int height) {
+    const size_t pixels = static_cast<size_t>(a.pitch) * a.rows;
+    match = 0;
+    values = aligned(pixels * (channels == 3 ? 8 : 4));
+    sums = values + aligned(pixels * (channels == 3 ? 16 : 8));
+    const size_t components = channels == 3 ? 6 : 3;
+    total = sums + (a.groups > 1 ? aligned(components * width * height * sizeof(float)) : 0);
+  }
+};
+
+int device_attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+size_t shared_bytes(const NlmArgs& a, int channels, int weights) {
+  return channels == 1  ? NlmShared<1, 3>::bytes(a)
+         : weights == 1 ? NlmShared<3, 5>::bytes(a)
+                        : NlmShared<3, 6>::bytes(a);
+}
+
+// As many warps as shared memory holds, evenly spread over the passes. The sums don't depend on it.
+size_t choose_warps(int channels, int weights, NlmArgs& a) {
+  const size_t limit = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  for (int most = kNlmWarps;; --most) {
+    a.warps = ceil_div(a.groups, ceil_div(a.groups, most));
+    const int dys = std::min(2 * a.radius + 1, (a.warps + 2 * a.chunks - 2) / a.chunks);
+    a.value_rows = dys + 1;
+    a.match_rows = dys + a.patch + 1;
+    const size_t bytes = shared_bytes(a, channels, weights);
+    if (bytes <= limit) return bytes;
+    if (most == 1) throw Error(ErrorCode::kDeviceFailed, "too little shared memory for the window");
+  }
+}
+
+// Rows a block such that the blocks fill whole waves of multiprocessors; each block also spends
+// about a third of a row's time on each row above its own that its first patches reach into.
+int choose_block_rows(const NlmArgs& a, int height, int processors) {
+  const double extra = (a.patch - 1) / 3.0 + 2;
+  int best_rows = 1;
+  double best = INFINITY;
+  for (int count = 1; count <= height; ++count) {
+    const int rows = ceil_div(height, count);
+    const int waves = ceil_div(a.strips * ceil_div(height, rows), processors);
+    const double time = waves * (rows + extra);
+    const double pairs = 1.0 * rows * a.strip_step * a.groups * a.chunk;
+    if (time < best && (pairs <= kLaunchPairs || rows == 1)) {
+      best = time;
+      best_rows = rows;
+    }
+  }
+  return best_rows;
+}
+
+NlmArgs make_args(const MethodJob& job) {
+  const NlmPlan& nlm = job.level->nlm;
+  NlmArgs a = geometry(*job.level, job.target.rect);
+  a.image_width = job.image_width;
+  a.image_height = job.image_height;
+  a.source = job.source;
+  a.target = job.target;
+  a.centre = nlm.centre;
+  a.luma = curve_of(nlm.luma);
+  a.chroma = curve_of(nlm.chroma);
+  std::copy_n(nlm.match_centre, kMaxChannels, a.match_centre);
+  std::copy_n(nlm.match_scale, kMaxChannels, a.match_scale);
+  const Rect& rect = job.target.rect;
+  const ScratchLayout layout(a, job.source.channels, rect.width, rect.height);
+  if (layout.total > job.scratch_bytes) throw Error(ErrorCode::kInternal, "NLM: scratch too small");
+  auto* scratch = static_cast<unsigned char*>(job.scratch);
+  a.match = scratch + layout.match;
+  a.values = scratch + layout.values;
+  a.sums = reinterpret_cast<float*>(scratch + layout.sums);
+  a.sums_plane = static_cast<size_t>(rect.width) * rect.height;
+  return a;
+}
+
+NlmKernel kernel_for(const NlmPlan& nlm, int channels) {
+  return channels == 1    ? nlm_kernel_grey(nlm.patch)
+         : nlm.joint != 0 ? nlm_kernel_colour(nlm.patch)
+                          : nlm_kernel_colour_two_weights(nlm.patch);
+}
+
+void copy_planes(const MethodJob& job) {
+  const Rect &from = job.source.rect, &to = job.target.rect;
+  for (int c = 0; c < job.target.channels; ++c) {
+    const float* first = job.source.plane(c) +
+                         static_cast<size_t>(to.y - from.y) * job.source.stride + (to.x - from.x);
+    check(cudaMemcpy2DAsync(job.target.plane(c), job.target.stride * sizeof(float), first,
+                            job.source.stride * sizeof(float), to.width * sizeof(float), to.height,
+                            cudaMemcpyDeviceToDevice, job.stream),
+          "copying planes");
+  }
+}
+
+}  // namespace
+
+size_t nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height) {
+  // The target is no larger than the source; its first column may stand 3 pixels into a quad.
+  const NlmArgs a = geometry(level, {3, 0, width, height});
+  return ScratchLayout(a, channels, width, height).total;
+}
+
+void run_nlm(const MethodJob& job) {
+  const NlmPlan& nlm = job.level->nlm;
+  if (nlm.luma.enabled == 0 && (nlm.joint != 0 || nlm.chroma.enabled == 0)) return copy_planes(job);
+  NlmArgs a = make_args(job);
+  const size_t shared = choose_warps(job.source.channels, nlm.joint != 0 ? 1 : 2, a);
+  const int processors = device_attribute(cudaDevAttrMultiProcessorCount);
+  const int height = job.target.rect.height;
+  a.block_rows = choose_block_rows(a, height, processors);
+  const int blocks = a.strips * ceil_div(height, a.block_rows);
+  const double pairs = 1.0 * a.block_rows * a.strip_step * a.groups * a.chunk;
+  const int at_once = processors * std::max(1, static_cast<int>(kLaunchPairs / pairs));
+
+  const NlmKernel kernel = kernel_for(nlm, job.source.channels);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared)),
+        "NLM: shared memory");
+  checkpoint(job, 0.0);
+  nlm_prepare(a, job.stream);
+  for (a.first_block = 0; a.first_block < blocks; a.first_block += at_once) {
+    checkpoint(job, 1.0 * a.first_block / blocks);
+    kernel<<<std::min(at_once, blocks - a.first_block), 32 * a.warps, shared, job.stream>>>(a);
+    check_launch("nlm");
+  }
+}
+
+}  // namespace grainless::cuda

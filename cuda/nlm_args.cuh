@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// What the host side of Non-Local Means hands to its kernels, by value.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "method.cuh"
+
+namespace grainless::cuda {
+
+inline constexpr int kNlmColumns = 128;  // of a strip: 32 lanes, a quad of 4 columns each
+inline constexpr int kNlmChunk = 21;     // horizontal displacements whose column sums a lane holds
+inline constexpr int kNlmWarps =
+    12;  // most warps a block: what 168 registers a thread leave room for
+inline constexpr int kNlmThreads = 32 * kNlmWarps;
+
+// Interleaved pixels of the padded planes. `area` is the sum of squares of the match values over
+// the patch and all channels, bits of an int.
+template <int kChannels>
+struct NlmPixel;
+template <>
+struct NlmPixel<1> {
+  using Match = int;
+  using Value = float2;  // y, area
+};
+template <>
+struct NlmPixel<3> {
+  using Match = uint2;   // y | u << 16, v
+  using Value = float4;  // y, u, v, area
+};
+
+// w = 2^min(top, offset - slope * D). All weights carry one factor, such that what NlmWeight calls
+// zero (kNlmCutoff) is where the hardware's 2^x falls to zero.
+struct NlmCurve {
+  float slope, offset, top;
+  int enabled;
+};
+
+// Padded planes: pixel (column, row) is the image's (x0 + column, y0 + row), reflected. Strip s has
+// the columns x0 + radius + s * strip_step + 0..127, of which the first and last `lead` only serve
+// their neighbours. Quads start at absolute multiples of 4.
+struct NlmArgs {
+  const void* match;
+  const void* values;
+  int pitch;          // elements from row to row
+  int columns, rows;  // of the padded planes
+  int x0, y0;
+  int image_width, image_height;
+  int patch, low, high;  // the patch of p spans p - low .. p + high
+  int radius;
+  int chunk, chunks;  // displacements of one row: chunks of `chunk`, the last one may be shorter
+  int groups;         // chunks * rows of displacements; one warp takes one at a time
+  int warps;          // groups at once
+  int lead, strip_step, strips;
+  int quads;                   // quads of a row in shared memory
+  int value_rows, match_rows;  // rows in shared memory's rings
+  int block_rows, first_block;
+  int anchored;  // 1: sums are taken relative to the quad's first pixel
+  int centre;    // Centre
+  NlmCurve luma, chroma;
+  float match_centre[kMaxChannels], match_scale[kMaxChannels];
+  float* sums;        // partial sums between passes over the displacements
+  size_t sums_plane;  // floats a component
+  DevicePlanes source, target;
+};
+
+// Fills match and values from source. nlm_prepare.cu.
+void nlm_prepare(const NlmArgs& args, cudaStream_t stream);
+
+using NlmKernel = void (*)(NlmArgs);
+// The kernel for a patch size, channel count and one or two weights. nlm_kernel_*.cu.
+NlmKernel nlm_kernel_grey(int patch);
+NlmKernel nlm_kernel_colour(int patch);
+NlmKernel nlm_kernel_colour_two_weights(int patch);
+
+}  // namespace grainless::cuda

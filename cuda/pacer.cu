@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "pacer.h"
+
+#include <chrono>
+#include <thread>
+
+#include "method.cuh"
+
+namespace grainless::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Spinning this long costs less than a sleep would add to a preview; then the processor is let go.
+constexpr auto kSpin = std::chrono::milliseconds(2);
+constexpr auto kSleep = std::chrono::microseconds(200);
+
+}  // namespace
+
+void throw_if_cancelled(const AbiCallbacks* callbacks) {
+  if (callbacks != nullptr && callbacks->cancelled != nullptr &&
+      callbacks->cancelled(callbacks->user) != 0) {
+    throw Error(ErrorCode::kCancelled, "cancelled");
+  }
+}
+
+void wait_for(cudaEvent_t event, const AbiCallbacks* callbacks) {
+  const auto start = Clock::now();
+  for (;;) {
+    const cudaError_t state = cudaEventQuery(event);
+    if (state == cudaSuccess) return;
+    if (state != cudaErrorNotReady) check(state, "waiting for the device");
+    throw_if_cancelled(callbacks);
+    if (Clock::now() - start < kSpin) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kSleep);
+    }
+  }
+}
+
+Pacer::Pacer() {
+  for (Event& event : events_) event = make_event(cudaEventDisableTiming);
+}
+
+void Pacer::pass(cudaStream_t stream, const AbiCallbacks* callbacks) {
+  Event& event = events_[recorded_ % kAhead];
+  if (recorded_ >= kAhead) wait_for(event.get(), callbacks);
+  check(cudaEventRecord(event.get(), stream), "recording an event");
+  ++recorded_;
+}
+
+void checkpoint(const MethodJob& job, double fraction) {
+  throw_if_cancelled(job.callbacks);
+  if (job.pacer != nullptr) job.pacer->pass(job.stream, job.callbacks);
+  if (job.callbacks != nullptr && job.callbacks->progress != nullptr) {
+    job.callbacks->progress(job.callbacks->user, fraction);
+  }
+}
+
+}  // namespace grainless::cuda

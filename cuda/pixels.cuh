@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Between a host's interleaved pixels and the planes that the methods work on; the twin of
+// engine/cpu/pixel_planes.h, to the bit.
+#pragma once
+
+#include "method.cuh"
+
+namespace grainless::cuda {
+
+// Interleaved pixels of one rectangle of the image, in device memory.
+struct DevicePixels {
+  PixelFormat format;
+  Rect image;  // the whole image
+  Rect rect;   // what data holds
+  void* data;  // of (rect.x, rect.y)
+  size_t row_bytes;
+};
+
+// Fills planes, whose rectangle lies in pixels.rect. An invalid pixel (transparent, not finite)
+// becomes, plane by plane, the mean of the valid pixels within kFillRadius, summed in raster order,
+// or 0 without any.
+void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes,
+                        cudaStream_t stream);
+
+// Fills target from result, over the same rectangle: gives back `detail` of the luma that source
+// has over result, keeps alpha, leaves invalid pixels as they were.
+void pixels_from_planes(const DevicePixels& pixels, const DevicePlanes& source,
+                        const DevicePlanes& result, float detail, const DevicePixels& target,
+                        cudaStream_t stream);
+
+}  // namespace grainless::cuda

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include "session.h"
+
+#include <algorithm>
+
+#include "device.h"
+#include "transfer.h"
+
+namespace grainless::cuda {
+namespace {
+
+constexpr size_t kAlign = 256;
+constexpr int kPlaneAlign = 32;  // floats
+
+// Left to the desktop and to other programs when there is no limit.
+constexpr uint64_t kLeastReserve = uint64_t{256} << 20;
+
+size_t aligned(size_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+size_t row_bytes(const Plan& plan, int width) {
+  return aligned(static_cast<size_t>(width) * plan.format.pixel_bytes());
+}
+
+int plane_stride(int width) {
+  return (width + kPlaneAlign - 1) / kPlaneAlign * kPlaneAlign;
+}
+
+size_t plane_bytes(const Plan& plan, int width, int height) {
+  return aligned(sizeof(float) * plane_stride(width) * height * plan.channels);
+}
+
+size_t scratch_bytes(const Plan& plan, int width, int height) {
+  const LevelPlan& level = plan.level[0];
+  return plan.method == static_cast<int32_t>(Method::kBm3d)
+             ? bm3d_scratch_bytes(level, plan.channels, width, height)
+             : nlm_scratch_bytes(level, plan.channels, width, height);
+}
+
+// Cuts a lane's arena into the buffers of one run.
+class Cutter {
+ public:
+  Cutter(void* memory, size_t bytes) : next_(static_cast<uint8_t*>(memory)), left_(bytes) {}
+
+  void* take(size_t bytes) {
+    bytes = aligned(bytes);
+    if (bytes > left_) throw Error(ErrorCode::kInternal, "a run needs more than it reserved");
+    left_ -= bytes;
+    return std::exchange(next_, next_ + bytes);
+  }
+  DevicePixels pixels(const Plan& plan, const AbiTile& tile, const Rect& rect) {
+    const size_t row = row_bytes(plan, rect.width);
+    return {plan.format,
+            {0, 0, tile.image_width, tile.image_height},
+            rect,
+            take(row * rect.height),
+            row};
+  }
+  DevicePlanes planes(const Plan& plan, const Rect& rect) {
+    return {static_cast<float*>(take(plane_bytes(plan, rect.width, rect.height))), plan.channels,
+            rect, plane_stride(rect.width)};
+  }
+  size_t left() const { return left_; }
+
+ private:
+  uint8_t* next_;
+  size_t left_;
+};
+
+double seconds_between(const Event& from, const Event& to) {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "timing");
+  return milliseconds / 1000.0;
+}
+
+// Calls a function when leaving a block, however that happens.
+template <typename Function>
+class AtExit {
+ public:
+  explicit AtExit(Function function) : function_(std::move(function)) {}
+  ~AtExit() { function_(); }
+  AtExit(const AtExit&) = delete;
+
+ private:
+  Function function_;
+};
+
+}  // namespace
+
+uint64_t tile_bytes(const Plan& plan, int width, int height) {
+  return 2 * row_bytes(plan, width) * height + 2 * plane_bytes(plan, width, height) +
+         aligned(scratch_bytes(plan, width, height));
+}
+
+Lane::Lane() {
+  stream = make_stream();
+  for (Event* event : {&started, &uploaded, &computed, &downloaded}) *event = make_event();
+  for (Event& event : staged) event = make_event(cudaEventDisableTiming);
+}
+
+namespace {
+// Members are made in order: the lanes need the device to be current.
+int selected(uint32_t device) {
+  select_device(device);
+  return static_cast<int>(device);
+}
+}  // namespace
+
+Session::Session(uint32_t device, uint64_t memory_limit)
+    : device_(selected(device)), limit_(memory_limit) {}
+
+Session::~Session() {
+  // Handles are destroyed with their device current; a failed device has nothing left to destroy.
+  cudaSetDevice(device_);
+}
+
+void Session::select() const {
+  check(cudaSetDevice(device_), "selecting the device");
+}
+
+size_t Session::held() const {
+  size_t bytes = 0;
+  for (const Lane& lane : lanes_) bytes += lane.arena_bytes;
+  return bytes;
+}
+
+uint64_t Session::budget() {
+  if (failed_) return 0;
+  select();
+  std::lock_guard lock(mutex_);
+  size_t free_bytes = 0, total = 0;
+  check(cudaMemGetInfo(&free_bytes, &total), "asking for free memory");
+  const uint64_t reserve = std::max<uint64_t>(kLeastReserve, total / 16);
+  const uint64_t usable = free_bytes + held();
+  const uint64_t most = usable > reserve ? usable - reserve : 0;
+  return limit_ != 0 ? std::min(limit_, most) : most;
+}
+
+Lane& Session::acquire() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    for (Lane& lane : lanes_) {
+      if (lane.busy) continue;
+      lane.busy = true;
+      return lane;
+    }
+    freed_.wait(lock);
+  }
+}
+
+void Session::release(Lane& lane) {
+  cudaStreamSynchronize(lane.stream.get());  // after a cancel, launches may still be running
+  {
+    std::lock_guard lock(mutex_);
+    lane.busy = false;
+  }
+  freed_.notify_one();
+}
+
+void Session::drop_idle_arenas(const Lane& keep) {
+  for (Lane& lane : lanes_) {
+    if (lane.busy && &lane != &keep) continue;
+    lane.arena.reset();
+    lane.arena_bytes = 0;
+  }
+}
+
+// Makes the lane's arena large enough, within the limit.
+void Session::reserve(Lane& lane, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (lane.arena_bytes >= bytes) return;
+  lane.arena.reset();
+  lane.arena_bytes = 0;
+  if (limit_ != 0 && held() + bytes > limit_) drop_idle_arenas(lane);
+  if (limit_ != 0 && held() + bytes > limit_) {
+    throw Error(ErrorCode::kOutOfMemory, "the memory limit leaves too little for this tile");
+  }
+  try {
+    lane.arena = allocate_device(bytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+    drop_idle_arenas(lane);
+    lane.arena = allocate_device(bytes);
+  }
+  lane.arena_bytes = bytes;
+  peak_ = std::max(peak_, held());
+}
+
+void Session::compute(Lane& lane, const Plan& plan, const AbiTile& tile,
+                      const AbiCallbacks* callbacks) {
+  const cudaStream_t stream = lane.stream.get();
+  Cutter memory(lane.arena.get(), lane.arena_bytes);
+  const DevicePixels pixels = memory.pixels(plan, tile, tile.in);
+  const DevicePixels output = memory.pixels(plan, tile, tile.out);
+  const Rect needed = intersect(expand(tile.out, plan.halo - kFillRadius), pixels.image);
+  const DevicePlanes source = memory.planes(plan, needed), target = memory.planes(plan, tile.out);
+  const size_t left = memory.left();
+  const MethodJob job{
+      &plan.level[0], tile.image_width, tile.image_height, source,     target, memory.take(left),
+      left,           stream,           callbacks,         &lane.pacer};
+  lane.pacer.restart();
+  check(cudaEventRecord(lane.started.get(), stream), "timing");
+  upload(lane, tile.source, tile.source_row_bytes, pixels, callbacks);
+  check(cudaEventRecord(lane.uploaded.get(), stream), "timing");
+  planes_from_pixels(pixels, source, stream);
+  if (plan.method == static_cast<int32_t>(Method::kBm3d)) {
+    run_bm3d(job);
+  } else {
+    run_nlm(job);
+  }
+  pixels_from_planes(pixels, source, target, plan.detail, output, stream);
+  check(cudaEventRecord(lane.computed.get(), stream), "timing");
+  wait_for(lane.computed.get(), callbacks);
+  download(lane, output, tile.target, tile.target_row_bytes, callbacks);
+}
+
+void Session::run(const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks,
+                  AbiTiming* timing) {
+  if (failed_) throw Error(ErrorCode::kDeviceFailed, "the device has failed before");
+  Lane& lane = acquire();
+  const AtExit done([&] { release(lane); });
+  try {
+    select();
+    reserve(lane, tile_bytes(plan, tile.in.width, tile.in.height));
+    compute(lane, plan, tile, callbacks);
+    if (timing != nullptr) {
+      std::lock_guard lock(mutex_);
+      *timing = {seconds_between(lane.started, lane.uploaded),
+                 seconds_between(lane.uploaded, lane.computed),
+                 seconds_between(lane.computed, lane.downloaded), peak_};
+    }
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kDeviceFailed) failed_ = true;
+    throw;
+  }
+}
+
+}  // namespace grainless::cuda

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// One opened device: its memory, streams and staging buffers, kept from run to run.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "engine/abi.h"
+#include "handles.h"
+#include "method.cuh"
+#include "pacer.h"
+
+namespace grainless::cuda {
+
+inline constexpr uint32_t kConcurrency = 2;  // one run's transfers beside the other's kernels
+
+// Device bytes of one run whose tile reads width x height pixels.
+uint64_t tile_bytes(const Plan& plan, int width, int height);
+
+// What one run at a time uses.
+class Lane {
+ public:
+  Lane();
+
+  Stream stream;
+  Pacer pacer;
+  Event started, uploaded, computed, downloaded;
+  Event staged[2];  // the staging buffer's last transfer is done
+  DeviceMemory arena;
+  size_t arena_bytes = 0;
+  PinnedMemory staging[2];
+  size_t staging_bytes = 0;
+  bool busy = false;
+};
+
+class Session {
+ public:
+  Session(uint32_t device, uint64_t memory_limit);
+  ~Session();
+
+  // Device bytes that all runs together may use now.
+  uint64_t budget();
+  void run(const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks, AbiTiming* timing);
+
+ private:
+  void select() const;
+  Lane& acquire();
+  void release(Lane& lane);
+  void reserve(Lane& lane, size_t bytes);
+  void drop_idle_arenas(const Lane& keep);
+  size_t held() const;
+  void compute(Lane& lane, const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks);
+
+  const int device_;
+  const uint64_t limit_;  // 0: none
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  size_t peak_ = 0;
+  Lane lanes_[kConcurrency];
+};
+
+}  // namespace grainless::cuda
