@@ -3,10 +3,10 @@
 
 #include <cstdio>
 #include <cstring>
-#include <sstream>
 
 #include "check.h"
 #include "fault.h"
+#include "targets.h"
 
 namespace grainless::cuda {
 namespace {
@@ -82,27 +82,6 @@ AbiDevice describe(int index) {
 }
 
 }  // namespace
-
-CodeTargets parse_targets(const std::string& text) {
-  CodeTargets targets{};
-  std::istringstream items(text);
-  for (std::string item; std::getline(items, item, ',');) {
-    const size_t plus = item.find('+');
-    const int version = std::atoi(item.c_str());
-    if (version < 50) throw Error(ErrorCode::kInternal, "bad code target: " + item);
-    targets.machine.push_back(version);
-    if (plus != std::string::npos) targets.ptx = version;
-  }
-  return targets;
-}
-
-bool has_code_for(const CodeTargets& targets, int major, int minor) {
-  const int device = 10 * major + minor;
-  for (int version : targets.machine) {
-    if (version / 10 == major && version % 10 <= minor) return true;
-  }
-  return targets.ptx != 0 && targets.ptx <= device;
-}
 
 std::vector<AbiDevice> list_devices() {
   require_driver();

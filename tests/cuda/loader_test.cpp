@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// What the module says on a computer without a usable card: usage loader_test MODULE. Runs without
+// a GPU; with a module built by -Dcuda-faults=true the driver's absence and age are pretended, too.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "cuda/targets.h"
+#include "engine/abi.h"
+#include "engine/status.h"
+
+namespace grainless {
+namespace {
+
+const AbiBackend* g_table = nullptr;
+
+TEST(Loader, TheTableIsOfThisVersion) {
+  EXPECT_EQ(g_table->abi_version, kAbiVersion);
+  EXPECT_EQ(g_table->struct_size, sizeof(AbiBackend));
+  EXPECT_EQ(g_table->plan_size, sizeof(Plan));
+  EXPECT_GE(g_table->concurrency, 2u);
+}
+
+TEST(Loader, ADeviceOrAReason) {
+  AbiDevice devices[16] = {};
+  uint32_t count = 99;
+  AbiMessage message{};
+  const int32_t code = g_table->devices(devices, 16, &count, &message);
+  if (code == 0) {
+    ASSERT_GE(count, 1u);
+    for (uint32_t i = 0; i < count && i < 16; ++i) {
+      EXPECT_NE(devices[i].usable != 0, devices[i].reason[0] != '\0');
+    }
+    return;
+  }
+  EXPECT_EQ(code, static_cast<int32_t>(ErrorCode::kDeviceUnavailable));
+  EXPECT_EQ(count, 0u);
+  EXPECT_NE(std::string(message.text), "");
+  AbiSession* session = reinterpret_cast<AbiSession*>(8);
+  EXPECT_EQ(g_table->open(0, 0, &session, &message), code);
+  EXPECT_EQ(session, nullptr);
+}
+
+TEST(Loader, ADeviceThatDoesNotExistIsRefused) {
+  AbiSession* session = nullptr;
+  AbiMessage message{};
+  EXPECT_NE(g_table->open(4711, 0, &session, &message), 0);
+  EXPECT_EQ(session, nullptr);
+  EXPECT_NE(std::string(message.text), "");
+}
+
+TEST(Loader, TileBytesNeedNoDevice) {
+  Params params;
+  for (const Method method : {Method::kNlm, Method::kBm3d}) {
+    params.method = static_cast<int32_t>(method);
+    for (const int32_t channels : {1, 3, 4}) {
+      const PixelFormat format{Component::kU8, channels};
+      const Plan plan = make_plan(params, format, white_noise(format.colours(), 20));
+      uint64_t before = 0;
+      for (const int32_t side : {1, 64, 65, 700, 6000}) {
+        const uint64_t bytes = g_table->tile_bytes(&plan, side, side);
+        EXPECT_GT(bytes, before) << side;
+        before = bytes;
+      }
+    }
+  }
+}
+
+#ifdef GRAINLESS_CUDA_FAULTS
+std::string why_no_device(const char* fault) {
+  setenv("GRAINLESS_FAULT", fault, 1);
+  uint32_t count = 0;
+  AbiMessage message{};
+  const int32_t code = g_table->devices(nullptr, 0, &count, &message);
+  unsetenv("GRAINLESS_FAULT");
+  EXPECT_EQ(code, static_cast<int32_t>(ErrorCode::kDeviceUnavailable));
+  return message.text;
+}
+
+TEST(Loader, NoDriverAndAnOldOneAreTold) {
+  EXPECT_NE(why_no_device("driver=none").find("no NVIDIA driver"), std::string::npos);
+  EXPECT_NE(why_no_device("driver=old").find("too old: it supports CUDA 11.2"), std::string::npos);
+}
+#endif
+
+TEST(Targets, MachineCodeServesItsMajorVersion) {
+  const cuda::CodeTargets targets = cuda::parse_targets("75,80,86,90");
+  EXPECT_TRUE(cuda::has_code_for(targets, 7, 5));
+  EXPECT_TRUE(cuda::has_code_for(targets, 8, 0));
+  EXPECT_TRUE(cuda::has_code_for(targets, 8, 9));
+  EXPECT_FALSE(cuda::has_code_for(targets, 7, 0));
+  EXPECT_FALSE(cuda::has_code_for(targets, 6, 1));
+  EXPECT_FALSE(cuda::has_code_for(targets, 12, 0));
+}
+
+TEST(Targets, PtxServesWhatComesAfter) {
+  const cuda::CodeTargets targets = cuda::parse_targets("75,90+PTX");
+  EXPECT_EQ(targets.ptx, 90);
+  EXPECT_TRUE(cuda::has_code_for(targets, 12, 0));
+  EXPECT_FALSE(cuda::has_code_for(targets, 8, 6));
+}
+
+TEST(Targets, NonsenseIsRefused) {
+  EXPECT_THROW(cuda::parse_targets("75,x"), Error);
+}
+
+}  // namespace
+}  // namespace grainless
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  if (argc < 2) return 2;
+  void* library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::fprintf(stderr, "%s\n", dlerror());
+    return 1;
+  }
+  const auto entry = reinterpret_cast<grainless::AbiEntry>(dlsym(library, grainless::kAbiSymbol));
+  if (entry == nullptr) return 1;
+  grainless::g_table = entry();
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+// The CUDA module through its boundary: usage module_test MODULE [gtest options]. What needs a
+// device is left out, and the program answers 77, where there is none; what a computer without one
+// sees is tested in loader_test.cpp.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include "engine/abi.h"
+#include "engine/cpu/cpu_backend.h"
+#include "engine/cpu/planes.h"
+#include "tests/support/reference_nlm.h"
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::noisy_picture;
+using test::TestImage;
+
+const AbiBackend* g_table = nullptr;
+
+Rect whole(const TestImage& image) {
+  return {0, 0, image.width, image.height};
+}
+
+class Module : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    AbiMessage message{};
+    ASSERT_EQ(g_table->open(0, 0, &session_, &message), 0) << message.text;
+  }
+  void TearDown() override { g_table->close(session_); }
+
+  // Computes `out` of the image as an engine would ask for it: with exactly the halo.
+  int32_t run(const Plan& plan, const TestImage& image, const Rect& out, TestImage& result,
+              const AbiCallbacks& callbacks = {}, AbiTiming* timing = nullptr) {
+    const Rect in = intersect(expand(out, plan.halo), whole(image));
+    TestImage source(image.format, in.width, in.height);
+    const size_t line = size_t{1} * in.width * image.format.pixel_bytes();
+    for (int32_t y = 0; y < in.height; ++y) {
+      std::memcpy(source.bytes.data() + y * source.row_bytes,
+                  pixel_at(image.view(), in.x, in.y + y), line);
+    }
+    MutableImage target = result.target(out);
+    const AbiTile tile{image.width,         image.height,     in,          out,
+                       source.bytes.data(), source.row_bytes, target.data, target.row_bytes};
+    AbiMessage message{};
+    const int32_t code = g_table->run(session_, &plan, &tile, &callbacks, timing, &message);
+    EXPECT_EQ(code == 0, message.text[0] == 0);
+    return code;
+  }
+  TestImage run(const Plan& plan, const TestImage& image) {
+    TestImage result(image.format, image.width, image.height);
+    EXPECT_EQ(run(plan, image, whole(image), result), 0);
+    return result;
+  }
+
+  AbiSession* session_ = nullptr;
+};
+
+Plan nlm_plan(PixelFormat format, int32_t search, int32_t patch, float sigma = 20.0f,
+              double luma = 100, double chroma = 100, double detail = 0) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  params.search = search;
+  params.patch = patch;
+  params.luma = luma;
+  params.chroma = chroma;
+  params.detail = detail;
+  return make_plan(params, format, white_noise(format.colours(), sigma));
+}
+
+// A plan under which the method changes nothing: what is left are the pixel conversions.
+Plan copying_plan(PixelFormat format, float detail) {
+  Plan plan = nlm_plan(format, 5, 3, 20.0f, 0, 0);
+  plan.detail = detail;
+  return plan;
+}
+
+TestImage on_cpu(const Plan& plan, const TestImage& image) {
+  ThreadPool pool(2);
+  TestImage result(image.format, image.width, image.height);
+  const MutableImage target = result.target();
+  const AbiTile tile{image.width,        image.height,    whole(image), whole(image),
+                     image.bytes.data(), image.row_bytes, target.data,  target.row_bytes};
+  AbiTiming timing{};
+  make_cpu_backend(pool)->run(plan, tile, Callbacks{}, &timing);
+  return result;
+}
+
+constexpr PixelFormat kFloatGrey{Component::kFloat, 1}, kFloatColour{Component::kFloat, 3};
+
+class Formats : public Module, public ::testing::WithParamInterface<PixelFormat> {};
+
+std::vector<PixelFormat> all_formats() {
+  std::vector<PixelFormat> formats;
+  for (Component component :
+       {Component::kU8, Component::kU16, Component::kHalf, Component::kFloat}) {
+    for (int32_t channels = 1; channels <= 4; ++channels) formats.push_back({component, channels});
+  }
+  return formats;
+}
+INSTANTIATE_TEST_SUITE_P(All, Formats, ::testing::ValuesIn(all_formats()));
+
+// Transparent patches larger and smaller than the fill's reach, and values that are no numbers.
+TestImage spoiled(PixelFormat format, int32_t width, int32_t height) {
+  TestImage image = noisy_picture(format, width, height, 20.0f);
+  for (int32_t y = 0; y < height; ++y) {
+    for (int32_t x = 0; x < width; ++x) {
+      const bool hole = (x > 30 && x < 60 && y > 20 && y < 55) || (x * 7 + y * 3) % 53 == 0;
+      if (format.has_alpha() && hole) image.set(x, y, format.channels - 1, 0.0f);
+      if (format.component != Component::kFloat) continue;
+      if ((x + 2 * y) % 61 == 0) image.set(x, y, 0, std::numeric_limits<float>::quiet_NaN());
+      if ((x + 5 * y) % 97 == 0) image.set(x, y, 0, std::numeric_limits<float>::infinity());
+    }
+  }
+  return image;
+}
+
+TEST_P(Formats, ConversionsGiveTheCpusBits) {
+  const TestImage image = spoiled(GetParam(), 101, 83);
+  for (float detail : {0.0f, 0.3f}) {
+    const Plan plan = copying_plan(GetParam(), detail);
+    EXPECT_EQ(run(plan, image).bytes, on_cpu(plan, image).bytes);
+  }
+}
+
+TEST_P(Formats, NlmWithHolesAgreesWithTheCpu) {
+  const TestImage image = spoiled(GetParam(), 139, 77);
+  const Plan plan = nlm_plan(GetParam(), 9, 3, 20.0f, 100, 100, 40);
+  const TestImage here = run(plan, image), there = on_cpu(plan, image);
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      for (int32_t c = 0; c < GetParam().channels; ++c) {
+        const float a = here.get(x, y, c), b = there.get(x, y, c);
+        if (std::isfinite(b)) {
+          ASSERT_NEAR(a, b, 1.0f) << x << ' ' << y << ' ' << c;
+        } else {
+          ASSERT_EQ(std::isnan(a), std::isnan(b)) << x << ' ' << y << ' ' << c;
+        }
+      }
+    }
+  }
+}
+
+Planes planes_of(const TestImage& image) {
+  Planes planes(1, whole(image));
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) *planes.at(0, x, y) = image.get(x, y, 0);
+  }
+  return planes;
+}
+
+// Float against double sums and the hardware's 2^x against the library's.
+constexpr float kTwinTolerance = 2e-3f;
+
+class Patches : public Module, public ::testing::WithParamInterface<int32_t> {};
+INSTANTIATE_TEST_SUITE_P(All, Patches, ::testing::Range(2, 17));
+
+TEST_P(Patches, AgreesWithPlainDouble) {
+  const TestImage image = noisy_picture(kFloatGrey, 150, 37, 20.0f);
+  const Planes planes = planes_of(image);
+  for (int32_t search : {3, 7, 21, 23}) {
+    const Plan plan = nlm_plan(kFloatGrey, search, GetParam());
+    const Planes expected =
+        test::reference_nlm(plan.level[0].nlm, planes, test::Matching::kRounded);
+    const TestImage result = run(plan, image);
+    float worst = 0;
+    for (int32_t y = 0; y < image.height; ++y) {
+      for (int32_t x = 0; x < image.width; ++x) {
+        const float difference = std::fabs(result.get(x, y, 0) - *expected.at(0, x, y));
+        worst = difference <= worst ? worst : difference;
+      }
+    }
+    EXPECT_LT(worst, kTwinTolerance) << "search " << search;
+  }
+}
+
+TEST_F(Module, EverySearchWindowAgreesWithTheCpu) {
+  const TestImage grey = noisy_picture(kFloatGrey, 141, 20, 20.0f);
+  const TestImage colour = noisy_picture(kFloatColour, 67, 21, 20.0f);
+  for (int32_t search = 3; search <= 63; search += 2) {
+    const Plan plan = nlm_plan(kFloatGrey, search, 5);
+    const TestImage result = run(plan, grey), expected = on_cpu(plan, grey);
+    EXPECT_GE(test::psnr(result, expected), 80.0) << search;
+    EXPECT_LE(test::largest_difference(result, expected), 0.1f) << search;
+    const Plan apart = nlm_plan(kFloatColour, search, 6, 20.0f, 70, 140);
+    EXPECT_GE(test::psnr(run(apart, colour), on_cpu(apart, colour)), 80.0) << search;
+  }
+}
+
+TEST_F(Module, AnyRectangleGivesTheBitsOfTheWhole) {
+  for (const auto& [format, search, patch] : {std::tuple{kFloatColour, 21, 9},
+                                              {kFloatGrey, 3, 2},
+                                              {kFloatGrey, 35, 7},
+                                              {kFloatColour, 9, 12}}) {
+    const TestImage image = noisy_picture(format, 301, 133, 20.0f);
+    const Plan plan = nlm_plan(format, search, patch, 20.0f, 100, 80);
+    const TestImage all = run(plan, image);
+    EXPECT_EQ(run(plan, image).bytes, all.bytes);
+    for (const Rect& rect : {Rect{0, 0, 1, 1}, Rect{300, 132, 1, 1}, Rect{13, 1, 270, 70},
+                             Rect{5, 64, 17, 69}, Rect{255, 63, 46, 3}, Rect{122, 40, 7, 90}}) {
+      TestImage part = all;
+      std::fill(part.bytes.begin(), part.bytes.end(), uint8_t{0x55});
+      ASSERT_EQ(run(plan, image, rect, part), 0);
+      for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+        EXPECT_EQ(std::memcmp(pixel_at(part.view(), rect.x, y), pixel_at(all.view(), rect.x, y),
+                              size_t{1} * rect.width * format.pixel_bytes()),
+                  0)
+            << rect.x << ' ' << y;
+      }
+    }
+  }
+}
+
+TEST_F(Module, ConstantImageStaysBitForBit) {
+  for (const PixelFormat& format : {kFloatGrey, kFloatColour}) {
+    TestImage image(format, 140, 60);
+    for (int32_t y = 0; y < 60; ++y) {
+      for (int32_t x = 0; x < 140; ++x) {
+        for (int32_t c = 0; c < format.channels; ++c) image.set(x, y, c, 51.7f);
+      }
+    }
+    const Plan plan = nlm_plan(format, 21, 7);
+    EXPECT_EQ(run(plan, image).bytes, on_cpu(plan, image).bytes);
+  }
+}
+
+TEST_F(Module, TwoRunsAtOnceGiveTheSameBits) {
+  const TestImage image = noisy_picture(kFloatColour, 400, 300, 20.0f);
+  const Plan plan = nlm_plan(kFloatColour, 21, 7);
+  const TestImage expected = run(plan, image);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 5; ++k) EXPECT_EQ(run(plan, image).bytes, expected.bytes);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(Module, CancelledRunsSaySoAndLaterOnesWork) {
+  const TestImage image = noisy_picture(kFloatColour, 1500, 1200, 20.0f);
+  const Plan plan = nlm_plan(kFloatColour, 35, 9);
+  TestImage result(image.format, image.width, image.height);
+  int asked = 0;
+  AbiCallbacks callbacks{&asked, [](void* user) { return ++*static_cast<int*>(user) > 3 ? 1 : 0; },
+                         nullptr};
+  EXPECT_EQ(run(plan, image, whole(image), result, callbacks),
+            static_cast<int32_t>(ErrorCode::kCancelled));
+  const Plan small = nlm_plan(kFloatColour, 5, 3);
+  const TestImage expected = on_cpu(small, image);
+  EXPECT_GE(test::psnr(run(small, image), expected), 80.0);
+}
+
+TEST_F(Module, MemoryIsWhatTileBytesSays) {
+  const TestImage image = noisy_picture(kFloatColour, 700, 500, 20.0f);
+  const Plan plan = nlm_plan(kFloatColour, 9, 5);
+  const uint64_t needed = g_table->tile_bytes(&plan, image.width, image.height);
+  TestImage result(image.format, image.width, image.height);
+  AbiMessage message{};
+  for (const uint64_t limit : {needed - 1, needed}) {
+    AbiSession* session = nullptr;
+    ASSERT_EQ(g_table->open(0, limit, &session, &message), 0) << message.text;
+    EXPECT_EQ(g_table->budget(session), limit);
+    std::swap(session, session_);
+    AbiTiming timing{};
+    EXPECT_EQ(run(plan, image, whole(image), result, {}, &timing),
+              limit < needed ? static_cast<int32_t>(ErrorCode::kOutOfMemory) : 0);
+    EXPECT_EQ(timing.peak_memory, limit == needed ? needed : 0);
+    std::swap(session, session_);
+    g_table->close(session);
+  }
+}
+
+bool has_device() {
+  AbiDevice devices[16];
+  uint32_t count = 0;
+  AbiMessage message{};
+  if (g_table->devices(devices, 16, &count, &message) != 0) {
+    std::printf("%s: skipped\n", message.text);
+    return false;
+  }
+  if (devices[0].usable == 0) std::printf("%s: skipped\n", devices[0].reason);
+  return devices[0].usable != 0;
+}
+
+}  // namespace
+}  // namespace grainless
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  if (argc < 2) return 2;
+  void* library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::fprintf(stderr, "%s\n", dlerror());
+    return 1;
+  }
+  const auto entry = reinterpret_cast<grainless::AbiEntry>(dlsym(library, grainless::kAbiSymbol));
+  if (entry == nullptr) return 1;
+  grainless::g_table = entry();
+  return grainless::has_device() ? RUN_ALL_TESTS() : 77;
+}
