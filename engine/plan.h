@@ -42,9 +42,9 @@ struct Bm3dStage {
   int32_t distance_shift;
   float match_centre, match_scale;  // of the luma plane, see match_value
   // Stage 1: hard threshold lambda * sigma of each channel's coefficients. Stage 2: noise variance
-  // mu^2 * sigma^2 in the Wiener weight s^2 / (s^2 + v). A channel with 0 is copied. The group's mean
-  // (coefficient 0, 0 of both transforms) is kept unchanged, counts as retained and weighs 1 in the
-  // sum of W^2: so a constant stays what it is, at any brightness.
+  // mu^2 * sigma^2 in the Wiener weight s^2 / (s^2 + v). A channel with 0 is copied. The group's
+  // mean (coefficient 0, 0 of both transforms) is kept unchanged, counts as retained and weighs 1
+  // in the sum of W^2: so a constant stays what it is, at any brightness.
   float shrink[kMaxChannels];
   // Separable patch transform, row-major patch x patch: coefficients = F * P * F^T, back with
   // I = F^-1. Rows of F have unit norm: white noise keeps its variance in every coefficient.
@@ -68,10 +68,17 @@ struct NlmWeight {
 
 // Non-Local Means (Buades 2005) with one joint distance over the channels. For even patch sizes the
 // patch of pixel p spans p - patch / 2 .. p - patch / 2 + patch - 1. Pixels outside of the image
-// are its symmetric reflection. With weights w over the other pixels q of the window and the
-// centre's own weight c (the largest w, 1 or 0), the result is v(p) + sum w (v(q) - v(p)) / (sum w
-// + c): written so, a constant stays what it is to the last bit. A pixel whose denominator is 0
-// keeps its value.
+// are its symmetric reflection.
+//
+// Let w(p, D) be the weights of p's window without D = 0, and c(p) the centre's own weight: the
+// largest w(p, D), 1 or 0. With v the plane:
+//   patchwise == 0:  v(x) + sum_D w(x, D) (v(x + D) - v(x)) / (sum_D w(x, D) + c(x))
+//   patchwise != 0:  v(x) + mean over the patches p that hold x of
+//                           sum_D w(p, D) (v(x + D) - v(x)) / (sum_D w(p, D) + c(p))
+// (Buades, Coll, Morel, IPOL 2011: every patch gives an estimate of all its pixels.) Patch-wise, p
+// may lie outside of the image, so that every x has patch^2 patches; one whose denominator is 0
+// takes no part in the mean. A pixel without any estimate keeps its value. Written by differences,
+// a constant stays what it is to the last bit.
 struct NlmPlan {
   int32_t patch;
   int32_t radius;
@@ -80,6 +87,7 @@ struct NlmPlan {
   float match_scale[kMaxChannels];
   NlmWeight luma, chroma;  // equal when joint != 0
   int32_t joint;           // 1: luma's weights serve all channels
+  int32_t patchwise;       // 1: halo is radius + patch - 1, else radius + patch / 2
 };
 
 struct LevelPlan {

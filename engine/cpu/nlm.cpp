@@ -24,11 +24,30 @@ ptrdiff_t padded(int32_t width) {
   return (width + kNlmPad + 15) / 16 * 16;
 }
 
+// Blocks of nearly one size that cover width x height pixels.
+struct Grid {
+  int32_t columns, rows;
+  int32_t width, height;  // of a block
+
+  Grid(int32_t whole_width, int32_t whole_height)
+      : columns((whole_width + kBlockWidth - 1) / kBlockWidth),
+        rows((whole_height + kBlockHeight - 1) / kBlockHeight),
+        width((whole_width + columns - 1) / columns),
+        height((whole_height + rows - 1) / rows) {}
+
+  Rect block(const Rect& whole, int32_t index) const {
+    const Rect cell{whole.x + index % columns * width, whole.y + index / columns * height, width,
+                    height};
+    return intersect(cell, whole);
+  }
+};
+
 // Planes that share a weight; those of a disabled one are copied.
 std::vector<NlmSums> groups_of(const NlmPlan& nlm, int32_t channels) {
   std::vector<NlmSums> groups;
   const auto add = [&](int32_t first, int32_t count, const NlmWeight& weight) {
-    if (weight.enabled != 0 && count > 0) groups.push_back({first, count, weight, {}, {}, {}, {}});
+    if (weight.enabled != 0 && count > 0)
+      groups.push_back({first, count, weight, {}, {}, {}, {}, {}});
   };
   if (nlm.joint != 0) {
     add(0, channels, nlm.luma);
@@ -39,20 +58,31 @@ std::vector<NlmSums> groups_of(const NlmPlan& nlm, int32_t channels) {
   return groups;
 }
 
+// Patch-wise, a block holds the centres of all patches of its results: so many more each way.
+int32_t extra_pixels(const NlmPlan& nlm) {
+  return nlm.patchwise != 0 ? nlm.patch - 1 : 0;
+}
+
 // How many elements of 4 bytes the planes and rows of one thread's block take.
 struct ScratchSize {
   ptrdiff_t stride, row;
-  size_t extended, sums, ring, total;
+  size_t extended, sums, ring, spread, total;
 
+  // width and height are the results'.
   ScratchSize(const NlmPlan& nlm, int32_t channels, int32_t width, int32_t height) {
+    width += extra_pixels(nlm);
+    height += extra_pixels(nlm);
     const int32_t margin = nlm.radius + nlm.patch / 2;
     stride = padded(width + 2 * margin);
     row = padded(width + 2 * nlm.radius + nlm.patch);
     extended = stride * (height + 2 * margin);
     sums = row * height;
     ring = row * (nlm.radius + 1);
+    spread = nlm.patchwise != 0 ? row * (2 + 2 * nlm.patch) : 0;
     total = 2 * channels * extended + row * (nlm.patch + 1);
-    for (const NlmSums& group : groups_of(nlm, channels)) total += ring + (group.count + 2) * sums;
+    for (const NlmSums& group : groups_of(nlm, channels)) {
+      total += ring + spread + (group.count + 2) * sums;
+    }
   }
 };
 
@@ -76,6 +106,7 @@ class Scratch {
     block_.columns = take<int32_t>(size_.row);
     for (NlmSums& group : groups_of(nlm, channels)) {
       group.weights = take<float>(size_.ring);
+      group.spread = take<float>(size_.spread);
       for (int32_t c = 0; c < group.count; ++c) group.difference[c] = take<float>(size_.sums);
       group.total = take<float>(size_.sums);
       group.largest = take<float>(size_.sums);
@@ -83,7 +114,7 @@ class Scratch {
     }
   }
 
-  // Makes the block hold `rect` of the image, and clears its sums.
+  // Makes the block hold `rect` of the image (or of its reflection), and clears its sums.
   const NlmBlock& load(const MethodJob& job, const Rect& rect);
 
  private:
@@ -137,20 +168,66 @@ float centre_weight(Centre centre, float largest) {
   return centre == Centre::kMax ? largest : centre == Centre::kOne ? 1.0f : 0.0f;
 }
 
-void finish(const MethodJob& job, const NlmBlock& block, const Rect& rect) {
+void finish_pixels(const MethodJob& job, const NlmBlock& block, const Rect& rect) {
   const Centre centre = static_cast<Centre>(job.level->nlm.centre);
   for (int32_t g = 0; g < block.group_count; ++g) {
     const NlmSums& sums = block.groups[g];
-    for (int32_t y = 0; y < rect.height; ++y) {
-      const ptrdiff_t at = y * block.row;
-      for (int32_t c = 0; c < sums.count; ++c) {
-        const int32_t plane = sums.first + c;
-        const float* own = block.value[plane] + (y + block.margin) * block.stride + block.margin;
-        float* target = job.target->at(plane, rect.x, rect.y + y);
+    for (int32_t c = 0; c < sums.count; ++c) {
+      for (int32_t y = 0; y < rect.height; ++y) {
+        const ptrdiff_t at = y * block.row;
+        const float* own = job.source->at(sums.first + c, rect.x, rect.y + y);
+        float* target = job.target->at(sums.first + c, rect.x, rect.y + y);
         for (int32_t x = 0; x < rect.width; ++x) {
           const float total = sums.total[at + x] + centre_weight(centre, sums.largest[at + x]);
-          const float change = sums.difference[c][at + x] / (total > 0 ? total : 1.0f);
-          target[x] = own[x] + change;
+          target[x] = own[x] + sums.difference[c][at + x] / (total > 0 ? total : 1.0f);
+        }
+      }
+    }
+  }
+}
+
+// Turns the total weight of every patch into what a weight of it counts for, and `largest` into
+// whether the patch has an estimate.
+void finish_totals(const NlmPlan& nlm, const NlmBlock& block) {
+  const Centre centre = static_cast<Centre>(nlm.centre);
+  for (int32_t g = 0; g < block.group_count; ++g) {
+    const NlmSums& sums = block.groups[g];
+    for (int32_t y = 0; y < block.height; ++y) {
+      for (ptrdiff_t i = y * block.row; i < y * block.row + block.width; ++i) {
+        const float total = sums.total[i] + centre_weight(centre, sums.largest[i]);
+        sums.largest[i] = total > 0 ? 1.0f : 0.0f;
+        sums.total[i] = total > 0 ? 1.0f / total : 0.0f;
+      }
+    }
+  }
+}
+
+// How many patches with an estimate hold each pixel of row y of the results.
+void count_patches(const NlmBlock& block, const NlmSums& sums, int32_t y, int32_t width,
+                   std::vector<float>& counts) {
+  std::vector<float> columns(width + block.patch - 1, 0.0f);
+  for (int32_t i = 0; i < block.patch; ++i) {
+    const float* valid = sums.largest + (y + i) * block.row;
+    for (size_t x = 0; x < columns.size(); ++x) columns[x] += valid[x];
+  }
+  counts.assign(width, 0.0f);
+  for (int32_t k = 0; k < block.patch; ++k) {
+    for (int32_t x = 0; x < width; ++x) counts[x] += columns[x + k];
+  }
+}
+
+void finish_patches(const MethodJob& job, const NlmBlock& block, const Rect& rect) {
+  std::vector<float> counts;
+  for (int32_t g = 0; g < block.group_count; ++g) {
+    const NlmSums& sums = block.groups[g];
+    for (int32_t y = 0; y < rect.height; ++y) {
+      count_patches(block, sums, y, rect.width, counts);
+      for (int32_t c = 0; c < sums.count; ++c) {
+        const float* difference = sums.difference[c] + y * block.row;
+        const float* own = job.source->at(sums.first + c, rect.x, rect.y + y);
+        float* target = job.target->at(sums.first + c, rect.x, rect.y + y);
+        for (int32_t x = 0; x < rect.width; ++x) {
+          target[x] = own[x] + difference[x] / std::max(counts[x], 1.0f);
         }
       }
     }
@@ -161,17 +238,31 @@ void throw_if_cancelled(const MethodJob& job) {
   if (job.callbacks->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
 }
 
-void run_block(const MethodJob& job, Scratch& scratch, const Rect& rect) {
-  const int32_t radius = job.level->nlm.radius;
-  throw_if_cancelled(job);
-  const NlmBlock& block = scratch.load(job, rect);
+void add_displacements(const MethodJob& job, const NlmBlock& block, NlmPass pass) {
+  const int32_t radius = block.radius;
   for (int32_t dy = 0; dy <= radius; ++dy) {
     for (int32_t dx = dy == 0 ? 1 : -radius; dx <= radius; ++dx) {
       throw_if_cancelled(job);
-      nlm_add_displacement(block, dx, dy);
+      nlm_add_displacement(block, pass, dx, dy);
     }
   }
-  finish(job, block, rect);
+}
+
+void run_block(const MethodJob& job, Scratch& scratch, const Rect& rect) {
+  const NlmPlan& nlm = job.level->nlm;
+  throw_if_cancelled(job);
+  if (nlm.patchwise == 0) {
+    const NlmBlock& block = scratch.load(job, rect);
+    add_displacements(job, block, NlmPass::kPixels);
+    return finish_pixels(job, block, rect);
+  }
+  const int32_t before = nlm.patch - 1 - nlm.patch / 2, extra = extra_pixels(nlm);
+  const Rect centres{rect.x - before, rect.y - before, rect.width + extra, rect.height + extra};
+  const NlmBlock& block = scratch.load(job, centres);
+  add_displacements(job, block, NlmPass::kTotals);
+  finish_totals(nlm, block);
+  add_displacements(job, block, NlmPass::kPatches);
+  finish_patches(job, block, rect);
 }
 
 void copy_disabled(const MethodJob& job, const std::vector<NlmSums>& groups) {
@@ -191,24 +282,21 @@ void copy_disabled(const MethodJob& job, const std::vector<NlmSums>& groups) {
 void run_nlm(const MethodJob& job) {
   const NlmPlan& nlm = job.level->nlm;
   const Rect& rect = job.target->rect();
-  const std::vector<NlmSums> groups = groups_of(nlm, job.target->channels());
+  const int32_t channels = job.target->channels();
+  const std::vector<NlmSums> groups = groups_of(nlm, channels);
   copy_disabled(job, groups);
   if (groups.empty() || rect.empty()) return job.callbacks->report(1.0);
 
-  const int32_t width = std::min(kBlockWidth, rect.width);
-  const int32_t height = std::min(kBlockHeight, rect.height);
-  const int32_t columns = (rect.width + width - 1) / width;
-  const int32_t blocks = columns * ((rect.height + height - 1) / height);
+  const Grid grid(rect.width, rect.height);
+  const int32_t blocks = grid.columns * grid.rows;
   std::vector<std::unique_ptr<Scratch>> scratch(job.pool->size());
   std::mutex mutex;
   int32_t done = 0;
   job.pool->parallel_for(blocks, [&](int32_t index, int32_t slot) {
     if (!scratch[slot]) {
-      scratch[slot] = std::make_unique<Scratch>(nlm, job.target->channels(), width, height);
+      scratch[slot] = std::make_unique<Scratch>(nlm, channels, grid.width, grid.height);
     }
-    const Rect cut{rect.x + index % columns * width, rect.y + index / columns * height, width,
-                   height};
-    run_block(job, *scratch[slot], intersect(cut, rect));
+    run_block(job, *scratch[slot], grid.block(rect, index));
     std::lock_guard lock(mutex);
     job.callbacks->report(static_cast<double>(++done) / blocks);
   });
@@ -216,10 +304,11 @@ void run_nlm(const MethodJob& job) {
 
 uint64_t nlm_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
                    int32_t threads) {
-  const int32_t block_width = std::min(kBlockWidth, width);
-  const int32_t block_height = std::min(kBlockHeight, height);
-  const ScratchSize size(level.nlm, channels, block_width, block_height);
-  return static_cast<uint64_t>(std::max(1, threads)) * size.total * sizeof(float);
+  const Grid grid(width, height);
+  const ScratchSize size(level.nlm, channels, std::min(kBlockWidth, width),
+                         std::min(kBlockHeight, height));
+  const int32_t busy = std::clamp(threads, 1, grid.columns * grid.rows);
+  return static_cast<uint64_t>(busy) * size.total * sizeof(float);
 }
 
 }  // namespace grainless

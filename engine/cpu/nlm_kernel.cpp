@@ -105,43 +105,118 @@ void weigh_row(const NlmWeight& weight, int32_t patch, const int32_t* HWY_RESTRI
   }
 }
 
-// One row of the block: w(p, p + D) and w(p - D, p) = w(p, p - D) enter p's sums.
-template <int kCount>
-void accumulate_row(const NlmBlock& block, const NlmSums& sums, int32_t y, ptrdiff_t shift,
-                    const float* HWY_RESTRICT ahead, const float* HWY_RESTRICT behind) {
+// What enters the sums of one row of pixels: the weights of p + D and p - D, a pixel.
+struct RowPair {
+  const float *ahead, *behind;
+  ptrdiff_t shift;  // D in the extended planes
+  ptrdiff_t out;    // of the row's first pixel, in the sums
+  ptrdiff_t at;     // in the extended planes
+  int32_t width;
+};
+
+template <int kCount, bool kTotals>
+void accumulate(const NlmBlock& block, const NlmSums& sums, const RowPair& row) {
   const Floats d;
-  const ptrdiff_t out = y * block.row;
-  const ptrdiff_t at = (y + block.margin) * block.stride + block.margin;
-  for (ptrdiff_t x = 0; x < block.width; x += hn::Lanes(d)) {
-    const auto wa = hn::LoadU(d, ahead + x), wb = hn::LoadU(d, behind + x);
+  for (ptrdiff_t x = 0; x < row.width; x += hn::Lanes(d)) {
+    const auto wa = hn::LoadU(d, row.ahead + x), wb = hn::LoadU(d, row.behind + x);
     for (int c = 0; c < kCount; ++c) {
-      const float* v = block.value[sums.first + c] + at + x;
-      float* HWY_RESTRICT difference = sums.difference[c] + out + x;
+      const float* v = block.value[sums.first + c] + row.at + x;
+      float* HWY_RESTRICT difference = sums.difference[c] + row.out + x;
       const auto own = hn::LoadU(d, v);
-      const auto a = hn::Mul(wa, hn::Sub(hn::LoadU(d, v + shift), own));
-      const auto b = hn::Mul(wb, hn::Sub(hn::LoadU(d, v - shift), own));
+      const auto a = hn::Mul(wa, hn::Sub(hn::LoadU(d, v + row.shift), own));
+      const auto b = hn::Mul(wb, hn::Sub(hn::LoadU(d, v - row.shift), own));
       hn::StoreU(hn::Add(hn::LoadU(d, difference), hn::Add(a, b)), d, difference);
     }
-    float* HWY_RESTRICT total = sums.total + out + x;
-    float* HWY_RESTRICT largest = sums.largest + out + x;
+    if (!kTotals) continue;
+    float* HWY_RESTRICT total = sums.total + row.out + x;
+    float* HWY_RESTRICT largest = sums.largest + row.out + x;
     hn::StoreU(hn::Add(hn::LoadU(d, total), hn::Add(wa, wb)), d, total);
     hn::StoreU(hn::Max(hn::LoadU(d, largest), hn::Max(wa, wb)), d, largest);
   }
 }
 
-void accumulate_row(const NlmBlock& block, const NlmSums& sums, int32_t y, int32_t dx, int32_t dy) {
-  const ptrdiff_t shift = dy * block.stride + dx;
-  const float* ahead = sums.weights + ((y + dy) % (dy + 1)) * block.row + block.radius;
-  const float* behind = sums.weights + (y % (dy + 1)) * block.row + block.radius - dx;
-  if (sums.count == 1) accumulate_row<1>(block, sums, y, shift, ahead, behind);
-  if (sums.count == 2) accumulate_row<2>(block, sums, y, shift, ahead, behind);
-  if (sums.count == 3) accumulate_row<3>(block, sums, y, shift, ahead, behind);
+template <bool kTotals>
+void accumulate_planes(const NlmBlock& block, const NlmSums& sums, const RowPair& row) {
+  if (sums.count == 1) accumulate<1, kTotals>(block, sums, row);
+  if (sums.count == 2) accumulate<2, kTotals>(block, sums, row);
+  if (sums.count == 3) accumulate<3, kTotals>(block, sums, row);
 }
 
-// Weights are needed where p or p + D is in the block: rows -dy .. height - 1, columns first ..
-// first
-// + count - 1. Row y of weights is kept in slot (y + dy) % (dy + 1) until row y + dy has used it.
-void add_displacement(const NlmBlock& block, int32_t dx, int32_t dy) {
+// The sums over the width of a patch of weight * share.
+void spread_row(const NlmBlock& block, const float* HWY_RESTRICT weights,
+                const float* HWY_RESTRICT share, float* HWY_RESTRICT product,
+                float* HWY_RESTRICT sums) {
+  const Floats d;
+  const ptrdiff_t n = hn::Lanes(d);
+  for (ptrdiff_t x = 0; x < block.width; x += n) {
+    hn::StoreU(hn::Mul(hn::LoadU(d, weights + x), hn::LoadU(d, share + x)), d, product + x);
+  }
+  for (ptrdiff_t x = 0; x < block.width - block.patch + 1; x += 2 * n) {
+    auto a = hn::LoadU(d, product + x), b = hn::LoadU(d, product + x + n);
+    for (int32_t k = 1; k < block.patch; ++k) {
+      a = hn::Add(a, hn::LoadU(d, product + x + k));
+      b = hn::Add(b, hn::LoadU(d, product + x + n + k));
+    }
+    hn::StoreU(a, d, sums + x);
+    hn::StoreU(b, d, sums + x + n);
+  }
+}
+
+// The sum of the `patch` rows of a ring, from row y on.
+void sum_ring(const NlmBlock& block, const float* HWY_RESTRICT ring, int32_t y,
+              float* HWY_RESTRICT sums) {
+  const Floats d;
+  const ptrdiff_t n = hn::Lanes(d);
+  for (ptrdiff_t x = 0; x < block.width - block.patch + 1; x += 2 * n) {
+    auto a = hn::Zero(d), b = hn::Zero(d);
+    for (int32_t k = 0; k < block.patch; ++k) {
+      const float* row = ring + (y + k) % block.patch * block.row + x;
+      a = hn::Add(a, hn::LoadU(d, row));
+      b = hn::Add(b, hn::LoadU(d, row + n));
+    }
+    hn::StoreU(a, d, sums + x);
+    hn::StoreU(b, d, sums + x + n);
+  }
+}
+
+// Row y of patch centres: its shares in p + D and p - D go to every pixel of the patch. The row of
+// pixels whose last patches these are gets them.
+void accumulate_patches(const NlmBlock& block, const NlmSums& sums, int32_t y, const RowPair& row) {
+  float* ahead = sums.spread;
+  float* behind = ahead + block.row;
+  float* ahead_ring = behind + block.row;
+  float* behind_ring = ahead_ring + block.patch * block.row;
+  const ptrdiff_t slot = y % block.patch * block.row;
+  spread_row(block, row.ahead, sums.total + row.out, ahead, ahead_ring + slot);
+  spread_row(block, row.behind, sums.total + row.out, behind, behind_ring + slot);
+  const int32_t first = y - (block.patch - 1);  // the topmost of these patches
+  if (first < 0) return;
+  sum_ring(block, ahead_ring, first, ahead);
+  sum_ring(block, behind_ring, first, behind);
+  const int32_t after = (block.patch - 1) / 2;  // a patch reaches so far beyond its centre
+  const ptrdiff_t at = (first + after + block.margin) * block.stride + after + block.margin;
+  accumulate_planes<false>(
+      block, sums,
+      {ahead, behind, row.shift, first * block.row, at, block.width - block.patch + 1});
+}
+
+// w(p, p + D) and w(p - D, p) = w(p, p - D) enter the sums of row y.
+void accumulate_row(const NlmBlock& block, NlmPass pass, const NlmSums& sums, int32_t y, int32_t dx,
+                    int32_t dy) {
+  const RowPair row{sums.weights + ((y + dy) % (dy + 1)) * block.row + block.radius,
+                    sums.weights + (y % (dy + 1)) * block.row + block.radius - dx,
+                    dy * block.stride + dx,
+                    y * block.row,
+                    (y + block.margin) * block.stride + block.margin,
+                    block.width};
+  if (pass == NlmPass::kPixels) accumulate_planes<true>(block, sums, row);
+  if (pass == NlmPass::kTotals) accumulate<0, true>(block, sums, row);
+  if (pass == NlmPass::kPatches) accumulate_patches(block, sums, y, row);
+}
+
+// Weights are needed where p or p + D is in the block: rows -dy .. height - 1, columns from first
+// on. Row y of weights is kept in slot (y + dy) % (dy + 1) until row y + dy has used it.
+void add_displacement(const NlmBlock& block, NlmPass pass, int32_t dx, int32_t dy) {
   const int32_t first = std::min(-dx, 0), count = block.width + std::abs(dx);
   const ptrdiff_t column = first + block.radius;  // of the leftmost pixel of the first patch
   const ptrdiff_t shift = dy * block.stride + dx;
@@ -157,7 +232,7 @@ void add_displacement(const NlmBlock& block, int32_t dx, int32_t dy) {
       const NlmSums& sums = block.groups[g];
       weigh_row(sums.weight, block.patch, block.columns + column, count,
                 sums.weights + ((y + dy) % (dy + 1)) * block.row + column);
-      if (y >= 0) accumulate_row(block, sums, y, dx, dy);
+      if (y >= 0) accumulate_row(block, pass, sums, y, dx, dy);
     }
   }
 }
@@ -176,8 +251,8 @@ void nlm_match_row(const float* value, ptrdiff_t count, float centre, float scal
   HWY_DYNAMIC_DISPATCH(match_row)(value, count, centre, scale, match);
 }
 
-void nlm_add_displacement(const NlmBlock& block, int32_t dx, int32_t dy) {
-  HWY_DYNAMIC_DISPATCH(add_displacement)(block, dx, dy);
+void nlm_add_displacement(const NlmBlock& block, NlmPass pass, int32_t dx, int32_t dy) {
+  HWY_DYNAMIC_DISPATCH(add_displacement)(block, pass, dx, dy);
 }
 
 }  // namespace grainless

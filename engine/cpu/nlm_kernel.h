@@ -12,16 +12,22 @@ namespace grainless {
 
 inline constexpr ptrdiff_t kNlmPad = 64;  // elements a row may be read past what it needs
 
-// Planes that share one weight: sum of w * (v(q) - v(p)), sum of w, largest w, a pixel of the
-// block.
+// Planes that share one weight, and their sums, a pixel of the block.
 struct NlmSums {
   int32_t first, count;  // planes first .. first + count - 1
   NlmWeight weight;
-  float* weights;  // (radius + 1) rows: the weights of one displacement, x from -radius
-  float* difference[kMaxChannels];
-  float* total;
-  float* largest;
+  float* weights;                   // radius + 1 rows of one displacement, x from -radius
+  float* spread;                    // patch-wise: 2 + 2 * patch rows
+  float* difference[kMaxChannels];  // sum of w * (v(q) - v(p))
+  float* total;                     // sum of w; for kPatches: what a weight of the patch counts for
+  float* largest;                   // w
 };
+
+// kPixels: every pixel's own sums. Patch-wise, the block's pixels are the centres of the patches of
+// the (width - patch + 1) x (height - patch + 1) results in its middle: kTotals sums their weights
+// alone, kPatches gives weight * total of every patch to the results in it, whose differences start
+// at the sums' first pixel.
+enum class NlmPass { kPixels, kTotals, kPatches };
 
 // The extended planes hold the block and `margin` pixels round it, the image reflected at its
 // border; pixel (x, y) of the block is at (y + margin) * stride + x + margin. Every row may be read
@@ -46,6 +52,6 @@ void nlm_match_row(const float* value, ptrdiff_t count, float centre, float scal
 
 // Adds the contributions of the displacements (dx, dy) and (-dx, -dy) to every pixel of the block.
 // dy is not negative. A pixel's sums are the same bits in any block and on any instruction set.
-void nlm_add_displacement(const NlmBlock& block, int32_t dx, int32_t dy);
+void nlm_add_displacement(const NlmBlock& block, NlmPass pass, int32_t dx, int32_t dy);
 
 }  // namespace grainless

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "engine/pixel_math.h"
 
@@ -56,28 +57,61 @@ double weight(const NlmWeight& curve, double distance) {
   return exponent > kNlmCutoff ? 0 : std::exp(-exponent);
 }
 
-void filter_pixel(const NlmPlan& nlm, const Planes& image, const Planes& match, int32_t x,
-                  int32_t y, Planes& result) {
-  double sum[kMaxChannels] = {}, total[kMaxChannels] = {}, largest[kMaxChannels] = {};
+const NlmWeight& weight_of(const NlmPlan& nlm, int32_t c) {
+  return c == 0 || nlm.joint != 0 ? nlm.luma : nlm.chroma;
+}
+
+// Weights of the window of p, a row of displacements after the other; the centre's own in its
+// middle.
+std::vector<double> window_weights(const NlmPlan& nlm, const Planes& match, const NlmWeight& curve,
+                                   int32_t x, int32_t y) {
+  std::vector<double> weights;
   for (int32_t dy = -nlm.radius; dy <= nlm.radius; ++dy) {
     for (int32_t dx = -nlm.radius; dx <= nlm.radius; ++dx) {
-      if (dx == 0 && dy == 0) continue;
-      const double d = distance(nlm, match, x, y, dx, dy);
-      for (int32_t c = 0; c < image.channels(); ++c) {
-        const double w = weight(c == 0 || nlm.joint != 0 ? nlm.luma : nlm.chroma, d);
-        sum[c] += w * value_at(image, c, x + dx, y + dy);
-        total[c] += w;
-        largest[c] = std::max(largest[c], w);
-      }
+      const bool centre = dx == 0 && dy == 0;
+      weights.push_back(centre ? 0 : weight(curve, distance(nlm, match, x, y, dx, dy)));
     }
   }
-  for (int32_t c = 0; c < image.channels(); ++c) {
-    const NlmWeight& curve = c == 0 || nlm.joint != 0 ? nlm.luma : nlm.chroma;
-    const Centre rule = static_cast<Centre>(nlm.centre);
-    const double own = rule == Centre::kMax ? largest[c] : rule == Centre::kOne ? 1 : 0;
-    const double v = value_at(image, c, x, y);
-    const bool kept = curve.enabled == 0 || total[c] + own == 0;
-    *result.at(c, x, y) = static_cast<float>(kept ? v : (sum[c] + own * v) / (total[c] + own));
+  const Centre rule = static_cast<Centre>(nlm.centre);
+  const double largest = *std::max_element(weights.begin(), weights.end());
+  weights[weights.size() / 2] = rule == Centre::kMax ? largest : rule == Centre::kOne ? 1 : 0;
+  return weights;
+}
+
+// The mean of plane c round (x, y) with these weights, which don't sum to 0.
+double weighted_mean(const NlmPlan& nlm, const Planes& image, const std::vector<double>& weights,
+                     int32_t c, int32_t x, int32_t y) {
+  double sum = 0, total = 0;
+  size_t i = 0;
+  for (int32_t dy = -nlm.radius; dy <= nlm.radius; ++dy) {
+    for (int32_t dx = -nlm.radius; dx <= nlm.radius; ++dx, ++i) {
+      sum += weights[i] * value_at(image, c, x + dx, y + dy);
+      total += weights[i];
+    }
+  }
+  return sum / total;
+}
+
+// How far the pixels that p gives an estimate to reach before and beyond p.
+int32_t reach_before(const NlmPlan& nlm) {
+  return nlm.patchwise != 0 ? nlm.patch / 2 : 0;
+}
+int32_t reach_beyond(const NlmPlan& nlm) {
+  return nlm.patchwise != 0 ? nlm.patch - 1 - nlm.patch / 2 : 0;
+}
+
+void add_patch(const NlmPlan& nlm, const Planes& image, const Planes& match, int32_t c, int32_t x,
+               int32_t y, std::vector<double>& sums, std::vector<double>& counts) {
+  if (weight_of(nlm, c).enabled == 0) return;
+  const Rect& rect = image.rect();
+  const std::vector<double> weights = window_weights(nlm, match, weight_of(nlm, c), x, y);
+  if (*std::max_element(weights.begin(), weights.end()) == 0) return;
+  const int32_t before = reach_before(nlm), after = reach_beyond(nlm);
+  for (int32_t v = std::max(y - before, 0); v <= std::min(y + after, rect.height - 1); ++v) {
+    for (int32_t u = std::max(x - before, 0); u <= std::min(x + after, rect.width - 1); ++u) {
+      sums[v * rect.width + u] += weighted_mean(nlm, image, weights, c, u, v);
+      counts[v * rect.width + u] += 1;
+    }
   }
 }
 
@@ -85,9 +119,21 @@ void filter_pixel(const NlmPlan& nlm, const Planes& image, const Planes& match, 
 
 Planes reference_nlm(const NlmPlan& nlm, const Planes& image, Matching matching) {
   const Planes match = compared(nlm, image, matching);
-  Planes result(image.channels(), image.rect());
-  for (int32_t y = 0; y < image.rect().height; ++y) {
-    for (int32_t x = 0; x < image.rect().width; ++x) filter_pixel(nlm, image, match, x, y, result);
+  const Rect& rect = image.rect();
+  const int32_t before = reach_beyond(nlm), after = reach_before(nlm);  // outside of the image
+  Planes result(image.channels(), rect);
+  for (int32_t c = 0; c < image.channels(); ++c) {
+    std::vector<double> sums(rect.area()), counts(rect.area());
+    for (int32_t y = -before; y < rect.height + after; ++y) {
+      for (int32_t x = -before; x < rect.width + after; ++x) {
+        add_patch(nlm, image, match, c, x, y, sums, counts);
+      }
+    }
+    for (int32_t i = 0; i < rect.area(); ++i) {
+      const int32_t x = i % rect.width, y = i / rect.width;
+      const double value = counts[i] > 0 ? sums[i] / counts[i] : double{*image.at(c, x, y)};
+      *result.at(c, x, y) = static_cast<float>(value);
+    }
   }
   return result;
 }
