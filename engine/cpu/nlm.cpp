@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Non-Local Means (Buades, Coll, Morel 2005) pixel by pixel, all displacements of the window one
-// after the other (Darbon et al. 2008): squared differences once a pair, box sums by running
-// columns. The image is cut into blocks whose planes stay in the cache; a block owns its sums, so
-// that threads share nothing and a pixel's sums run over the displacements in one order.
+// Non-Local Means (Buades, Coll, Morel 2005), all displacements of the window one after the other
+// (Darbon et al. 2008): squared differences once a pair, box sums by running columns. The image is
+// cut into blocks whose planes stay in the cache; a block owns its sums, so that threads share
+// nothing and a pixel's sums run over the displacements in one order.
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -136,7 +136,8 @@ class Scratch {
 
 const NlmBlock& Scratch::load(const MethodJob& job, const Rect& rect) {
   const NlmPlan& nlm = job.level->nlm;
-  const int32_t width = rect.width + 2 * block_.margin, height = rect.height + 2 * block_.margin;
+  const int32_t around = 2 * nlm.radius + nlm.patch - 1;  // the source may hold no pixel more
+  const int32_t width = rect.width + around, height = rect.height + around;
   block_.width = rect.width;
   block_.height = rect.height;
   columns_.resize(width);

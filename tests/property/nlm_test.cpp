@@ -37,14 +37,14 @@ LevelPlan level_of(const Params& params, int32_t channels, float sigma = kSigma)
 // Slopes, edges and noise, in 64ths of a step so that sums with small integers are exact.
 Planes test_image(int32_t channels, int32_t width, int32_t height, float sigma = kSigma) {
   std::mt19937 random(7);
-  std::normal_distribution<float> noise(0, sigma);
+  std::normal_distribution<float> noise;
   Planes image(channels, {0, 0, width, height});
   for (int32_t c = 0; c < channels; ++c) {
     for (int32_t y = 0; y < height; ++y) {
       for (int32_t x = 0; x < width; ++x) {
         const int32_t edge = (x / 7 + y / 11) % 2;
         const float clean = 90.0f + 2.0f * (x % 16) - c * 60.0f + 40.0f * edge;
-        *image.at(c, x, y) = clean + std::rint(64 * noise(random)) / 64;
+        *image.at(c, x, y) = clean + std::rint(64 * sigma * noise(random)) / 64;
       }
     }
   }
