@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine_setup.h"
 #include "json_report.h"
@@ -149,9 +150,12 @@ class FileDenoiser {
   Callbacks callbacks_;
 };
 
+// `said` holds the fall-backs that earlier pictures of the batch had too.
 void report(const DenoiseOptions& options, const Job& job, const Outcome& outcome,
-            ProgressLine& progress) {
-  for (const std::string& sentence : outcome.report.fallbacks) progress.say(sentence);
+            std::set<std::string>& said, ProgressLine& progress) {
+  for (const std::string& sentence : outcome.report.fallbacks) {
+    if (said.insert(sentence).second) progress.say(sentence);
+  }
   const std::string note = note_of(outcome);
   if (!note.empty()) progress.say("note: '" + job.input + "': " + note);
   progress.say(summary(job, outcome));
@@ -179,12 +183,13 @@ int run_denoise(const DenoiseOptions& options) {
   }
   Engine engine(engine_options(options.threads));
   FileDenoiser denoiser(engine, options, params, progress);
+  std::set<std::string> said;
   int code = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
     progress.start("[" + std::to_string(i + 1) + "/" + std::to_string(jobs.size()) + "] " +
                    jobs[i].input);
     try {
-      report(options, jobs[i], denoiser.run(jobs[i]), progress);
+      report(options, jobs[i], denoiser.run(jobs[i]), said, progress);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
       progress.say(error.what());

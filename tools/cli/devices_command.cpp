@@ -19,12 +19,13 @@ nlohmann::ordered_json json_of(const DeviceInfo& device) {
 }
 
 std::string line_of(const DeviceInfo& device) {
-  std::string line = device.name + ": " + device.description;
+  std::string line = device.name;
+  if (!device.description.empty()) line += ": " + device.description;
   if (device.total_memory > 0) {
     line += ", " + std::to_string(device.free_memory >> 20) + " of " +
             std::to_string(device.total_memory >> 20) + " MiB free";
   }
-  return line + (device.usable ? "" : "; not usable: " + device.reason) + "\n";
+  return line + (device.usable ? "" : ": not usable, " + device.reason) + "\n";
 }
 
 }  // namespace

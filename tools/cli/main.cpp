@@ -28,21 +28,6 @@ int fail(const std::string& reason, int code) {
   return code;
 }
 
-// Runs CLI11's parser. False: the program ends here, with `code`.
-bool parse(CLI::App& app, int argc, char** argv, int& code) {
-  app.set_version_flag("--version", "grainless " GRAINLESS_VERSION);
-  app.get_formatter()->column_width(kHelpColumn);
-  try {
-    app.parse(argc, argv);
-    return true;
-  } catch (const CLI::Success& success) {  // --help, --version
-    code = app.exit(success);
-  } catch (const CLI::ParseError& error) {
-    code = fail(error.what() + std::string(" (grainless --help tells more)"), 1);
-  }
-  return false;
-}
-
 void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
   app.add_option("INPUT", options.inputs, "Pictures: PNG, TIFF, PGM, PPM, PAM or PFM")->required();
@@ -79,7 +64,7 @@ int denoise_main(int argc, char** argv) {
   DenoiseOptions options;
   add_denoise_options(app, options);
   int code = 0;
-  return parse(app, argc, argv, code) ? run_denoise(options) : code;
+  return parse_command_line(app, argc, argv, code) ? run_denoise(options) : code;
 }
 
 int devices_main(int argc, char** argv) {
@@ -87,7 +72,7 @@ int devices_main(int argc, char** argv) {
   bool json = false;
   app.add_flag("--json", json, "Print one JSON object");
   int code = 0;
-  if (parse(app, argc, argv, code)) run_devices(json);
+  if (parse_command_line(app, argc, argv, code)) run_devices(json);
   return code;
 }
 
@@ -104,7 +89,7 @@ int metrics_main(int argc, char** argv) {
   app.add_option("B", b, "The picture to be judged")->required();
   app.add_flag("--json", json, "Print one JSON object");
   int code = 0;
-  if (parse(app, argc, argv, code)) run_metrics(a, b, json);
+  if (parse_command_line(app, argc, argv, code)) run_metrics(a, b, json);
   return code;
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <sstream>
 
 #include "engine/status.h"
@@ -24,18 +25,17 @@ std::string range_text(const ParamSpec& spec) {
       text << spec.minimum << ".." << static_cast<int64_t>(spec.maximum);
       break;
     case ParamType::kString:
-      text << "TEXT";
       break;
   }
   return text.str();
 }
 
+}  // namespace
+
 bool is_given(const GivenParams& given, const std::string& key) {
   return std::any_of(given.begin(), given.end(),
                      [&](const auto& pair) { return pair.first == key; });
 }
-
-}  // namespace
 
 std::string wrapped(const std::string& text, size_t columns) {
   std::istringstream words(text);
@@ -56,8 +56,10 @@ void add_param_options(CLI::App& app, GivenParams& given) {
     const auto remember = [&given, key](const std::string& value) {
       given.emplace_back(key, value);
     };
-    const std::string help = std::string(spec.tooltip) + " Takes " + range_text(spec) +
-                             "; default " + param_text(Params{}, spec) + ".";
+    std::string help = spec.tooltip;
+    if (key == "sigma") help += " Giving it switches the automatic measurement off.";
+    if (spec.type != ParamType::kString) help += " Takes " + range_text(spec) + ".";
+    help += " Default: " + param_text(Params{}, spec) + ".";
     app.add_option_function<std::string>("--" + key, remember, wrapped(help, kHelpWidth))
         ->type_name("VALUE")
         ->group(spec.group == ParamGroup::kMain ? "Parameters" : "Advanced parameters");
@@ -70,6 +72,25 @@ Params params_from(const GivenParams& given) {
   if (is_given(given, "sigma") && !is_given(given, "auto-sigma")) params.auto_sigma = false;
   throw_if_failed(validate(params));
   return params;
+}
+
+bool parse_command_line(CLI::App& app, int argc, char** argv, int& code) {
+  app.set_version_flag("--version", "grainless " GRAINLESS_VERSION);
+  app.get_formatter()->column_width(kHelpColumn);
+  const std::string program = app.get_name();
+  try {
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::Success& success) {  // --help, --version
+    code = app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    std::string reason = error.what();
+    std::replace(reason.begin(), reason.end(), '\n', ' ');
+    std::fprintf(stderr, "%s: %s (%s --help tells more)\n", program.c_str(), reason.c_str(),
+                 program.c_str());
+    code = 1;
+  }
+  return false;
 }
 
 std::vector<std::string> unused_params(const Params& params, const GivenParams& given) {

@@ -20,11 +20,17 @@ using GivenParams = std::vector<std::pair<std::string, std::string>>;
 // Adds the options; parsing fills `given`, which must outlive it.
 void add_param_options(CLI::App& app, GivenParams& given);
 
+bool is_given(const GivenParams& given, const std::string& key);
+
 // Throws Error(kBadParameter). A sigma without auto-sigma means that very sigma.
 Params params_from(const GivenParams& given);
 
 // One sentence for each given parameter that has no effect beside the others.
 std::vector<std::string> unused_params(const Params& params, const GivenParams& given);
+
+// Runs CLI11's parser and prints help, version or what is wrong with the arguments. False: the
+// program ends here, with `code`.
+bool parse_command_line(CLI::App& app, int argc, char** argv, int& code);
 
 // Breaks a text into lines of at most `columns`, for CLI11, which doesn't.
 std::string wrapped(const std::string& text, size_t columns);
