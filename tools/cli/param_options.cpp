@@ -62,6 +62,7 @@ void add_param_options(CLI::App& app, GivenParams& given) {
     help += " Default: " + param_text(Params{}, spec) + ".";
     app.add_option_function<std::string>("--" + key, remember, wrapped(help, kHelpWidth))
         ->type_name("VALUE")
+        ->take_last()
         ->group(spec.group == ParamGroup::kMain ? "Parameters" : "Advanced parameters");
   }
 }

@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the programs as a user does. Usage: command_line_test.py GRAINLESS GRAINLESS_BENCH"""
+import json
+import os
+import pathlib
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+GRAINLESS, BENCH = sys.argv[1:3]
+KEYS = ["device", "fallback", "method", "sigma", "seconds", "tiles", "peak_memory"]
+QUALITY_KEYS = ["psnr_before", "psnr_after", "ssim_before", "ssim_after"]
+SECONDS = ["read", "estimate", "upload", "kernels", "download", "write", "total"]
+
+
+def pgm(width, height, samples, maxval=255):
+    size = 2 if maxval > 255 else 1
+    body = b"".join(s.to_bytes(size, "big") for s in samples)
+    return b"P5\n%d %d\n%d\n" % (width, height, maxval) + body
+
+
+def picture(width=48, height=40, seed=1, maxval=255):
+    """Two flat halves with some noise."""
+    draw = random.Random(seed)
+    scale = maxval / 255
+    return pgm(width, height,
+               [int(scale * ((80 if x < width // 2 else 160) + draw.uniform(-8, 8)))
+                for _ in range(height) for x in range(width)], maxval)
+
+
+def limit_file_size():
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        (self.path / "in.pgm").write_bytes(picture())
+
+    def run_program(self, *args, program=GRAINLESS, **options):
+        environment = dict(os.environ, GRAINLESS_MODULE_DIR=self.folder.name)  # no GPU here
+        options.setdefault("stdout", subprocess.PIPE)
+        return subprocess.run([program, *map(str, args)], cwd=self.path, env=environment,
+                              stderr=subprocess.PIPE, text=True, timeout=120, **options)
+
+    def denoise(self, *args, **options):
+        result = self.run_program("--sigma", "5", *args, **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result
+
+    def names(self):
+        return sorted(str(p.relative_to(self.path)) for p in self.path.rglob("*") if p.is_file())
+
+    def assert_refused(self, result, *words, code=1):
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertFalse(result.stdout)
+        lines = result.stderr.splitlines()
+        self.assertEqual(len(lines), 1, result.stderr)
+        self.assertTrue(lines[0].startswith("grainless"), lines[0])
+        for word in words:
+            self.assertIn(word, lines[0])
+
+    def refuse(self, *args, words=(), **options):
+        before = self.names()
+        self.assert_refused(self.run_program(*args, **options), *words)
+        self.assertEqual(self.names(), before)
+
+
+class Result(CommandLine):
+    def test_json_has_exactly_its_keys(self):
+        output = self.denoise("in.pgm", "-o", "out.pgm", "--json").stdout
+        report = json.loads(output)
+        self.assertEqual(output.count("\n"), 1)
+        self.assertEqual(list(report), KEYS + ["changed", "note"])
+        self.assertEqual(list(report["seconds"]), SECONDS)
+        self.assertEqual(report["device"], "cpu")
+        self.assertEqual(report["method"], "bm3d")
+        self.assertEqual(report["sigma"], [5])
+        self.assertTrue(report["changed"])
+        self.assertIsNone(report["note"])
+        self.assertTrue(report["fallback"])  # there is no module in the folder
+        self.assertGreater(report["peak_memory"], 0)
+
+    def test_added_noise_is_measured_and_removed(self):
+        args = ["in.pgm", "-o", "out.pgm", "--json", "--add-noise", "20", "--sigma", "20"]
+        reports = [json.loads(self.denoise(*args, "--seed", seed).stdout) for seed in (1, 1, 2)]
+        self.assertEqual(list(reports[0]), KEYS + QUALITY_KEYS + ["changed", "note"])
+        self.assertAlmostEqual(reports[0]["psnr_before"], 22.11, delta=0.5)  # 20 log10(255 / 20)
+        self.assertGreater(reports[0]["psnr_after"], reports[0]["psnr_before"] + 6)
+        self.assertGreater(reports[0]["ssim_after"], reports[0]["ssim_before"])
+        self.assertEqual(reports[0]["psnr_before"], reports[1]["psnr_before"])
+        self.assertNotEqual(reports[0]["psnr_before"], reports[2]["psnr_before"])
+
+    def test_reference(self):
+        (self.path / "clean.pgm").write_bytes(
+            pgm(48, 40, [80 if x < 24 else 160 for _ in range(40) for x in range(48)]))
+        report = json.loads(self.denoise("in.pgm", "-o", "out.pgm", "--json", "--reference",
+                                         "clean.pgm").stdout)
+        self.assertGreater(report["psnr_after"], report["psnr_before"] + 3)
+
+    def test_without_noise_nothing_changes(self):
+        (self.path / "deep.pgm").write_bytes(picture(maxval=65535))
+        result = self.denoise("deep.pgm", "-o", "out.pgm", "--sigma=0", "--json")
+        report = json.loads(result.stdout)
+        self.assertFalse(report["changed"])
+        self.assertTrue(report["note"])
+        self.assertIn(report["note"], result.stderr)
+        self.assertEqual((self.path / "out.pgm").read_bytes(),
+                         (self.path / "deep.pgm").read_bytes())
+
+    def test_threads_do_not_matter(self):
+        for threads in ("1", "3"):
+            self.denoise("in.pgm", "-o", f"out{threads}.pgm", "--threads", threads)
+        self.assertEqual((self.path / "out1.pgm").read_bytes(),
+                         (self.path / "out3.pgm").read_bytes())
+
+    def test_sigma_switches_measuring_off_unless_asked(self):
+        self.assertIn("sigma 5.00", self.denoise("in.pgm", "-o", "a.pgm").stderr)
+        measured = self.denoise("in.pgm", "-o", "b.pgm", "--auto-sigma", "yes").stderr
+        self.assertIn("--sigma has no effect", measured)
+
+    def test_batches(self):
+        for name in ("a", "b", "c"):
+            (self.path / f"{name}.pgm").write_bytes(picture(seed=ord(name)))
+        result = self.denoise("a.pgm", "b.pgm", "c.pgm", "-o", "out/", "--json")
+        reports = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([r["output"] for r in reports], ["out/a.pgm", "out/b.pgm", "out/c.pgm"])
+        self.denoise("a.pgm", "b.pgm", "-o", "{}-clean.pfm")
+        self.assertEqual(self.names(), ["a-clean.pfm", "a.pgm", "b-clean.pfm", "b.pgm", "c.pgm",
+                                        "in.pgm", "out/a.pgm", "out/b.pgm", "out/c.pgm"])
+
+    def test_a_broken_input_does_not_stop_the_others(self):
+        (self.path / "broken.pgm").write_bytes(picture()[:-1])
+        result = self.run_program("--sigma", "5", "broken.pgm", "in.pgm", "-o", "out/", "--json")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("'broken.pgm' is truncated", result.stderr)
+        self.assertEqual(len(result.stdout.splitlines()), 1)
+        self.assertEqual(self.names(), ["broken.pgm", "in.pgm", "out/in.pgm"])
+
+    def test_replaces_an_older_result(self):
+        (self.path / "out.pgm").write_bytes(b"old")
+        self.denoise("in.pgm", "-o", "out.pgm")
+        self.assertEqual(self.names(), ["in.pgm", "out.pgm"])
+        self.assertTrue((self.path / "out.pgm").read_bytes().startswith(b"P5"))
+
+
+class Refusals(CommandLine):
+    def test_bad_parameters(self):
+        for args, word in ((["--method", "median"], "median"), (["--sigma", "101"], "sigma"),
+                           (["--sigma", "-5"], "sigma"), (["--sigma", "nan"], "sigma"),
+                           (["--search", "4"], "search"), (["--device", "gpu"], "device"),
+                           (["--threads", "-1"], "threads"), (["--nonsense", "1"], "nonsense"),
+                           (["--add-noise", "x"], "add-noise"), (["--step", "9", "--patch", "8"],
+                                                                 "step")):
+            with self.subTest(args=args):
+                self.refuse(*args, "in.pgm", "-o", "out.pgm", words=[word])
+
+    def test_missing_arguments(self):
+        self.refuse()
+        self.refuse("in.pgm", words=["output"])
+        self.refuse("-o", "out.pgm", words=["INPUT"])
+        self.refuse("metrics", "in.pgm", words=["B"])
+
+    def test_bad_inputs(self):
+        (self.path / "text.pgm").write_text("hello")
+        (self.path / "empty.png").touch()
+        (self.path / "huge.pgm").write_bytes(b"P5\n60000 60000\n255\n")
+        (self.path / "wide.pgm").write_bytes(b"P5\n40000 40000\n255\nabc")
+        for name, word in (("gone.png", "No such file"), ("text.pgm", "none of"),
+                           ("empty.png", "empty"), ("huge.pgm", "2^31"), ("wide.pgm", "truncated"),
+                           (".", "folder"), ("/dev/zero", "regular")):
+            with self.subTest(name=name):
+                self.refuse(name, "-o", "out.pgm", words=[word])
+
+    def test_bad_outputs(self):
+        (self.path / "other.pgm").write_bytes(picture(seed=2))
+        (self.path / "folder.pgm").mkdir()
+        for args, word in ((["in.pgm", "-o", "out.jpg"], "extension"),
+                           (["in.pgm", "-o", "gone/out.pgm"], "No such file"),
+                           (["in.pgm", "-o", "in.pgm/"], "folder"),
+                           (["in.pgm", "-o", "out.ppm"], "grey"),
+                           (["in.pgm", "-o", "/proc/out.pgm"], "/proc/out.pgm"),
+                           (["in.pgm", "other.pgm", "-o", "out.pgm"], "several"),
+                           (["in.pgm", "./in.pgm", "-o", "out/"], "twice"),
+                           (["in.pgm", "-o", "out.pgm", "--reference", "gone.pgm"], "gone.pgm")):
+            with self.subTest(args=args):
+                self.refuse("--sigma", "5", *args, words=[word])
+
+    def test_inputs_are_never_overwritten(self):
+        content = (self.path / "in.pgm").read_bytes()
+        (self.path / "clean.pgm").write_bytes(picture(seed=2))
+        os.link(self.path / "in.pgm", self.path / "hard.pgm")
+        os.symlink("in.pgm", self.path / "soft.pgm")
+        (self.path / "sub").mkdir()
+        for output in ("in.pgm", "./in.pgm", self.path / "in.pgm", "sub/../in.pgm", "hard.pgm",
+                       "soft.pgm", ".", "{}.pgm"):
+            with self.subTest(output=output):
+                self.refuse("in.pgm", "-o", output, words=["never overwritten"])
+        self.refuse("in.pgm", "-o", "clean.pgm", "--reference", "clean.pgm",
+                    words=["never overwritten"])
+        self.assertEqual((self.path / "in.pgm").read_bytes(), content)
+
+    def test_full_disk_leaves_nothing(self):
+        before = self.names()
+        for name in self.writable_kinds():
+            with self.subTest(name=name):
+                result = self.run_program("--sigma", "5", "in.pgm", "-o", name,
+                                          preexec_fn=limit_file_size)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn(f"'{name}' can't be written", result.stderr)
+                self.assertEqual(self.names(), before)
+
+    def writable_kinds(self):
+        known = self.run_program("in.pgm", "-o", "x.jpg").stderr
+        self.assertIn(".png", known)
+        kinds = ["out.pgm", "out.pam", "out.pfm"]
+        for name in ("out.png", "out.tif"):
+            probe = self.run_program("--sigma", "5", "in.pgm", "-o", name)
+            if probe.returncode == 0:
+                kinds.append(name)
+                (self.path / name).unlink()
+            else:
+                self.assertIn("no library", probe.stderr)
+        return kinds
+
+    def test_json_into_a_full_device(self):
+        with open("/dev/full", "w") as full:
+            result = self.run_program("--sigma", "5", "in.pgm", "-o", "out.pgm", "--json",
+                                      stdout=full)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("standard output", result.stderr)
+
+    def test_interrupt_writes_nothing(self):
+        (self.path / "large.pgm").write_bytes(pgm(1600, 1600, bytes(1600 * 1600)))
+        before = self.names()
+        process = subprocess.Popen([GRAINLESS, "large.pgm", "-o", "out.pgm", "--quality", "high",
+                                    "--sigma", "60", "--device", "cpu"], cwd=self.path,
+                                   stderr=subprocess.PIPE, text=True)
+        self.wait_for_handler(process.pid)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3, errors)
+        self.assertIn("cancelled", errors)
+        self.assertEqual(self.names(), before)
+
+    def wait_for_handler(self, pid):
+        for _ in range(2000):
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            caught = int(status.split("SigCgt:")[1].split()[0], 16)
+            if caught & (1 << (signal.SIGINT - 1)):
+                return
+            time.sleep(0.01)
+        self.fail("the program never caught SIGINT")
+
+
+class OtherCommands(CommandLine):
+    def test_metrics(self):
+        (self.path / "a.pgm").write_bytes(pgm(16, 16, [100] * 256))
+        (self.path / "b.pgm").write_bytes(pgm(16, 16, [110] * 256))
+        result = json.loads(self.run_program("metrics", "a.pgm", "b.pgm", "--json").stdout)
+        self.assertEqual(list(result), ["psnr", "ssim"])
+        self.assertAlmostEqual(result["psnr"], 28.1308036087, places=6)
+        self.assertAlmostEqual(result["ssim"], 22006.5025 / 22106.5025, places=6)
+        same = json.loads(self.run_program("metrics", "a.pgm", "a.pgm", "--json").stdout)
+        self.assertEqual(same, {"psnr": None, "ssim": 1.0})
+        self.assertIn("28.13", self.run_program("metrics", "a.pgm", "b.pgm").stdout)
+        self.refuse("metrics", "a.pgm", "in.pgm", words=["can't be compared"])
+
+    def test_devices(self):
+        devices = json.loads(self.run_program("devices", "--json").stdout)["devices"]
+        self.assertEqual(devices[-1]["name"], "cpu")
+        self.assertTrue(devices[-1]["usable"])
+        for device in devices:
+            self.assertEqual(device["usable"], not device["reason"])
+        self.assertIn("cpu", self.run_program("devices").stdout)
+
+    def test_help_and_version(self):
+        text = self.run_program("--help").stdout
+        for key in ("method", "sigma", "strength", "search", "patch", "device", "memory",
+                    "add-noise", "reference", "json", "threads"):
+            self.assertIn(f"--{key}", text)
+        self.assertIn("bm3d|nlm", text)
+        self.assertRegex(self.run_program("--version").stdout, r"^grainless \d+\.\d+\.\d+\n$")
+
+    def test_bench(self):
+        result = self.run_program("--size", "40x32", "--repeat", "1", "--channels", "3", "--json",
+                                  program=BENCH)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        (case,) = json.loads(result.stdout)["cases"]
+        self.assertEqual((case["width"], case["height"], case["device"]), (40, 32, "cpu"))
+        self.assertGreater(case["kernels_ms"], 0)
+        self.assertLessEqual(case["kernels_ms"], case["total_ms"])
+        for args in (["--suite", "x"], ["--size", "40"], ["--component", "u9"]):
+            self.assert_refused(self.run_program(*args, program=BENCH))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
