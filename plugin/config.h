@@ -7,8 +7,8 @@
 
 namespace grainless {
 
-// The procedure's arguments as parameters, through the table. Ranges were checked by GIMP; relations
-// between values are validate()'s.
+// The procedure's arguments as parameters, through the table. Ranges were checked by GIMP;
+// relations between values are validate()'s.
 Params params_from_config(GimpProcedureConfig* config);
 
 }  // namespace grainless

@@ -90,8 +90,8 @@ class DrawableRun {
     const PixelFormat format = io_.encoding().format;
     const NoiseModel noise = white_noise(format.colours(), static_cast<float>(params_.sigma));
     Rect source;
-    throw_if_failed(engine_.source_rect(params_, format, noise, target_, io_.width(), io_.height(),
-                                        source));
+    throw_if_failed(
+        engine_.source_rect(params_, format, noise, target_, io_.width(), io_.height(), source));
     return source;
   }
 
@@ -131,8 +131,8 @@ Status denoise_drawable(Engine& engine, GimpDrawable* drawable, const Params& pa
   g_free(name);
   report.params = params;
   Status status;
-  const Status guarded = guard(
-      [&] { status = DrawableRun(engine, drawable, params, report).run(known, progress); });
+  const Status guarded =
+      guard([&] { status = DrawableRun(engine, drawable, params, report).run(known, progress); });
   report.total = watch.seconds();
   return guarded.ok() ? status : guarded;
 }

@@ -16,9 +16,9 @@ struct Known {
   const NoiseModel* noise = nullptr;
 };
 
-// Reads, denoises and replaces one drawable's selected pixels, all or nothing. Main thread; the work
-// itself is done by others meanwhile, and progress is reported from 0 to 1. An empty selection and a
-// picture that stays as it is are no errors: report.engine.note says so.
+// Reads, denoises and replaces one drawable's selected pixels, all or nothing. Main thread; the
+// work itself is done by others meanwhile, and progress is reported from 0 to 1. An empty selection
+// and a picture that stays as it is are no errors: report.engine.note says so.
 Status denoise_drawable(Engine& engine, GimpDrawable* drawable, const Params& params,
                         const Known& known, const Fraction& progress, RunReport& report);
 

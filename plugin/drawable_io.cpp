@@ -9,7 +9,9 @@ namespace {
 
 constexpr int32_t kBandRows = 128;  // two rows of GIMP's tiles
 
-GeglRectangle gegl_rect(const Rect& rect) { return {rect.x, rect.y, rect.width, rect.height}; }
+GeglRectangle gegl_rect(const Rect& rect) {
+  return {rect.x, rect.y, rect.width, rect.height};
+}
 
 // Calls body for every band of rows of rect, top down.
 template <typename Body>
@@ -27,7 +29,8 @@ PixelBuffer::PixelBuffer(PixelFormat format, int32_t width, int32_t height, cons
       width_(width),
       height_(height),
       rect_(rect),
-      data_(std::make_unique_for_overwrite<uint8_t[]>(size_t(rect.area()) * format.pixel_bytes())) {}
+      data_(std::make_unique_for_overwrite<uint8_t[]>(size_t(rect.area()) * format.pixel_bytes())) {
+}
 
 uint8_t* PixelBuffer::at(int32_t x, int32_t y) {
   return static_cast<uint8_t*>(pixel_at(writable(), x, y));

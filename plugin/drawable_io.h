@@ -52,7 +52,8 @@ class DrawableIo {
 
   // Replaces the drawable's pixels in result.rect() in one undo step, through the selection. source
   // holds the pixels that result was made from. False: GIMP refused, and nothing changed.
-  bool replace(const PixelBuffer& source, const PixelBuffer& result, const Fraction& progress) const;
+  bool replace(const PixelBuffer& source, const PixelBuffer& result,
+               const Fraction& progress) const;
 
  private:
   struct Unref {

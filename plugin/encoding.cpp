@@ -18,15 +18,15 @@ std::optional<Component> component_of(const Babl* native) {
   return std::nullopt;
 }
 
-// Whether the format's values are the perceptual ones as they stand. Profiles write the sRGB curve in
-// several ways (formula, tables of 1024 or 4096 points), so values are compared, to a quarter of an
-// 8-bit step, and not names.
+// Whether the format's values are the perceptual ones as they stand. Profiles write the sRGB curve
+// in several ways (formula, tables of 1024 or 4096 points), so values are compared, to a quarter of
+// an 8-bit step, and not names.
 bool is_perceptual(const Babl* native, bool grey) {
   constexpr int kSteps = 256;
   const Babl* space = babl_format_get_space(native);
   const std::string_view encoding = babl_format_get_encoding(native);
-  const bool linear = encoding.starts_with("RGB") || encoding.starts_with("Y ") ||
-                      encoding.starts_with("YA ");
+  const bool linear =
+      encoding.starts_with("RGB") || encoding.starts_with("Y ") || encoding.starts_with("YA ");
   if (encoding.find('~') != std::string_view::npos) return true;
   if (linear) return false;
   const Babl* from = babl_format_with_space(grey ? "Y' float" : "R'G'B' float", space);
@@ -61,7 +61,9 @@ Encoding encoding_for(const Babl* native) {
   return {native, engine, {Component::kFloat, channels}};
 }
 
-const Babl* display_format() { return babl_format("cairo-ARGB32"); }
+const Babl* display_format() {
+  return babl_format("cairo-ARGB32");
+}
 
 void restore_native(const Encoding& encoding, const void* originals, const void* source,
                     const void* result, void* target, long pixels) {

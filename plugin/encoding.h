@@ -26,8 +26,8 @@ Encoding encoding_for(const Babl* native);
 const Babl* display_format();
 
 // Turns pixels that went through the engine back into the drawable's format. Alpha, and every pixel
-// that the engine left alone, keep their original bits instead of a rounded round trip. originals and
-// target are native, source and result are the engine's.
+// that the engine left alone, keep their original bits instead of a rounded round trip. originals
+// and target are native, source and result are the engine's.
 void restore_native(const Encoding& encoding, const void* originals, const void* source,
                     const void* result, void* target, long pixels);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GType boilerplate. Querying must touch neither a display nor a graphics card: GIMP queries plug-ins
-// at its start, in batch too.
+// GType boilerplate. Querying must touch neither a display nor a graphics card: GIMP queries
+// plug-ins at its start, in batch too.
 #include <libgimp/gimp.h>
 
 #include "procedure.h"

@@ -6,7 +6,8 @@
 namespace grainless {
 namespace {
 
-// Multiples of GIMP's tiles; one takes about 3 ms where GEGL has to convert (87 ns a pixel, gimp.md).
+// Multiples of GIMP's tiles; one takes about 3 ms where GEGL has to convert (87 ns a pixel,
+// gimp.md).
 constexpr int32_t kChunkWidth = 256, kChunkHeight = 128;
 constexpr int64_t kSlice = 4000;  // microseconds that one load_some() may take, plus one chunk
 
@@ -25,9 +26,9 @@ PreviewLayer::PreviewLayer(Engine& engine, GimpDrawable* drawable)
       chunks_left_(columns_ * rows_) {}
 
 Rect PreviewLayer::chunk(int32_t index) const {
-  return intersect({index % columns_ * kChunkWidth, index / columns_ * kChunkHeight, kChunkWidth,
-                    kChunkHeight},
-                   io_.whole());
+  return intersect(
+      {index % columns_ * kChunkWidth, index / columns_ * kChunkHeight, kChunkWidth, kChunkHeight},
+      io_.whole());
 }
 
 void PreviewLayer::load_chunk(int32_t index) {

@@ -38,17 +38,15 @@ void add_argument(GimpProcedure* procedure, const ParamSpec& spec) {
                                           kArgumentFlags);
       return;
     case ParamType::kInt:
-      gimp_procedure_add_int_argument(procedure, spec.key, label, tooltip,
-                                      static_cast<gint>(spec.minimum),
-                                      static_cast<gint>(spec.maximum),
-                                      defaults.*std::get<int32_t Params::*>(spec.member),
-                                      kArgumentFlags);
+      gimp_procedure_add_int_argument(
+          procedure, spec.key, label, tooltip, static_cast<gint>(spec.minimum),
+          static_cast<gint>(spec.maximum), defaults.*std::get<int32_t Params::*>(spec.member),
+          kArgumentFlags);
       return;
     case ParamType::kDouble:
-      gimp_procedure_add_double_argument(procedure, spec.key, label, tooltip, spec.minimum,
-                                         spec.maximum,
-                                         defaults.*std::get<double Params::*>(spec.member),
-                                         kArgumentFlags);
+      gimp_procedure_add_double_argument(
+          procedure, spec.key, label, tooltip, spec.minimum, spec.maximum,
+          defaults.*std::get<double Params::*>(spec.member), kArgumentFlags);
       return;
     case ParamType::kString:
       gimp_procedure_add_string_argument(
@@ -80,7 +78,8 @@ GimpProcedure* create_denoise_procedure(GimpPlugIn* plug_in) {
   set_icon(procedure);
   gimp_procedure_set_documentation(
       procedure, _("Take the noise out of a photograph and keep its detail"),
-      _("Denoises layers, layer masks and channels with BM3D or Non-Local Means, on a graphics card "
+      _("Denoises layers, layer masks and channels with BM3D or Non-Local Means, on a graphics "
+        "card "
         "or on the processor, with the same result. By default the strength of the noise is "
         "measured. The selection is respected, and transparency stays as it is."),
       kProcedureName);

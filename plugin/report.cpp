@@ -20,9 +20,9 @@ bool append_report(const RunReport& report) {
   for (int32_t c = 0; c < engine.noise.channels; ++c) {
     json["sigma"].push_back(engine.noise.sigma[0][c]);
   }
-  json["seconds"] = {{"read", report.read},          {"estimate", engine.estimate},
-                     {"upload", engine.upload},      {"kernels", engine.kernels},
-                     {"download", engine.download},  {"write", report.write},
+  json["seconds"] = {{"read", report.read},         {"estimate", engine.estimate},
+                     {"upload", engine.upload},     {"kernels", engine.kernels},
+                     {"download", engine.download}, {"write", report.write},
                      {"total", report.total}};
   json["tiles"] = engine.tiles;
   json["peak_memory"] = engine.peak_memory;

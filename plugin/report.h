@@ -10,7 +10,7 @@ namespace grainless {
 struct RunReport {
   Report engine;
   Params params;
-  std::string drawable;                 // its name
+  std::string drawable;                   // its name
   double read = 0, write = 0, total = 0;  // seconds, of the plug-in's own
 };
 

@@ -65,8 +65,8 @@ Status denoise_all(Engine& engine, GimpImage* image, const Drawables& drawables,
     const auto progress = [&](double fraction) {
       gimp_progress_update((static_cast<double>(i) + fraction) / count);
     };
-    Status status = denoise_drawable(engine, drawables[i], params, i == 0 ? first : Known(),
-                                     progress, report);
+    Status status =
+        denoise_drawable(engine, drawables[i], params, i == 0 ? first : Known(), progress, report);
     if (!status.ok()) return status;
     if (!append_report(report)) g_message(_("The report could not be written."));
     if (talk) tell(report);
@@ -90,7 +90,8 @@ GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* i
   if (run_mode == GIMP_RUN_INTERACTIVE) {
     ui::initialise();
     preview.emplace(engine, drawables[0]);
-    if (!ui::run_dialog(procedure, config, [&] { return params_from_config(config); }, *preview)) {
+    if (!ui::run_dialog(
+            procedure, config, [&] { return params_from_config(config); }, *preview)) {
       return end(procedure, GIMP_PDB_CANCEL, {});
     }
     noise = preview->measured();
@@ -100,8 +101,8 @@ GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* i
   const Params params = params_from_config(config);
   Status status = validate(params);
   if (status.ok()) {
-    status = denoise_all(engine, image, drawables, params, known,
-                         run_mode != GIMP_RUN_NONINTERACTIVE);
+    status =
+        denoise_all(engine, image, drawables, params, known, run_mode != GIMP_RUN_NONINTERACTIVE);
   }
   return end(procedure, pdb_status(status.code()), status.message());
 }

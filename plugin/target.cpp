@@ -55,8 +55,9 @@ std::string refusal(GimpDrawable* drawable) {
     return with_name(_("The pixels of “%s” are locked: unlock them first."), item);
   }
   if (gimp_drawable_is_indexed(drawable)) {
-    return _("Grainless can't work on indexed colours: convert the image to RGB or grayscale first "
-             "(Image > Mode).");
+    return _(
+        "Grainless can't work on indexed colours: convert the image to RGB or grayscale first "
+        "(Image > Mode).");
   }
   return {};
 }

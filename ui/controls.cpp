@@ -121,7 +121,8 @@ GtkWidget* Controls::make_widget(const ParamSpec& spec) {
 
 GtkWidget* Controls::make_number(const ParamSpec& spec) {
   GtkWidget* spin = gimp_prop_spin_button_new(G_OBJECT(config_), spec.key, 1, 4, 0);
-  if (spec.step > 2) gtk_spin_button_set_increments(GTK_SPIN_BUTTON(spin), spec.step, 4 * spec.step);
+  if (spec.step > 2)
+    gtk_spin_button_set_increments(GTK_SPIN_BUTTON(spin), spec.step, 4 * spec.step);
   gtk_entry_set_width_chars(GTK_ENTRY(spin), 10);
   g_signal_connect(spin, "output", G_CALLBACK(show_automatic), nullptr);
   g_signal_connect(spin, "input", G_CALLBACK(read_automatic), nullptr);
@@ -137,18 +138,17 @@ GtkWidget* Controls::make_device(const ParamSpec& spec) {
   GtkWidget* combo = gtk_combo_box_text_new();
   device_ = GTK_COMBO_BOX_TEXT(combo);
   set_devices({});
-  g_object_bind_property(config_, spec.key, combo, "active-id",
-                         static_cast<GBindingFlags>(G_BINDING_BIDIRECTIONAL |
-                                                    G_BINDING_SYNC_CREATE));
+  g_object_bind_property(
+      config_, spec.key, combo, "active-id",
+      static_cast<GBindingFlags>(G_BINDING_BIDIRECTIONAL | G_BINDING_SYNC_CREATE));
   return combo;
 }
 
 void Controls::set_devices(const std::vector<DeviceChoice>& devices) {
   gchar* current = nullptr;
   g_object_get(config_, "device", &current, nullptr);
-  std::vector<DeviceChoice> choices = {{"auto", _("Automatic")},
-                                       {"cpu", _("Processor (CPU)")},
-                                       {"cuda", _("Graphics card (CUDA)")}};
+  std::vector<DeviceChoice> choices = {
+      {"auto", _("Automatic")}, {"cpu", _("Processor (CPU)")}, {"cuda", _("Graphics card (CUDA)")}};
   choices.insert(choices.end(), devices.begin(), devices.end());
   const std::string chosen = current != nullptr ? current : "";
   g_free(current);

@@ -24,10 +24,10 @@ class Dialog {
         params_(params),
         dialog_(gimp_procedure_dialog_new(procedure, config, _("Grainless Denoise"))),
         controls_(GIMP_PROCEDURE_DIALOG(dialog_), config),
-        preview_(std::make_unique<Preview>(
-            source,
-            Preview::Listener{[this] { show_state(); },
-                              [this](const auto& found) { controls_.set_devices(found); }})) {
+        preview_(std::make_unique<Preview>(source, Preview::Listener{[this] { show_state(); },
+                                                                     [this](const auto& found) {
+                                                                       controls_.set_devices(found);
+                                                                     }})) {
     build();
     changed_ = g_signal_connect_swapped(
         config_, "notify", G_CALLBACK(+[](Dialog* self) { self->settings_changed(); }), this);
@@ -48,6 +48,13 @@ class Dialog {
     gtk_frame_set_shadow_type(GTK_FRAME(frame), GTK_SHADOW_IN);
     gtk_container_add(GTK_CONTAINER(frame), preview_->widget());
 
+    GtkWidget* left = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
+    gtk_box_pack_start(GTK_BOX(left), frame, TRUE, TRUE, 0);
+    GtkWidget* hint = add_line(left);
+    gtk_label_set_text(GTK_LABEL(hint),
+                       _("Drag to move. Hold the mouse button, or Space, to see the "
+                         "original."));
+
     GtkWidget* side = gtk_box_new(GTK_ORIENTATION_VERTICAL, 12);
     gtk_box_pack_start(GTK_BOX(side), controls_.column(ParamGroup::kMain), FALSE, FALSE, 0);
     GtkWidget* advanced = gtk_expander_new_with_mnemonic(_("Adva_nced"));
@@ -64,7 +71,7 @@ class Dialog {
 
     GtkWidget* halves = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
     gtk_container_set_border_width(GTK_CONTAINER(halves), 12);
-    gtk_box_pack_start(GTK_BOX(halves), frame, TRUE, TRUE, 0);
+    gtk_box_pack_start(GTK_BOX(halves), left, TRUE, TRUE, 0);
     gtk_box_pack_start(GTK_BOX(halves), scrolled, FALSE, FALSE, 0);
     GtkWidget* content = gtk_dialog_get_content_area(GTK_DIALOG(dialog_));
     gtk_box_pack_start(GTK_BOX(content), halves, TRUE, TRUE, 0);
@@ -101,7 +108,7 @@ class Dialog {
     if (!preview_->error().empty()) noise = preview_->error();
     if (!invalid_.empty()) noise = invalid_;
     if (result == nullptr && preview_->busy() && invalid_.empty()) {
-      noise = preview_->loaded() < 1   ? _("Reading the layer…")
+      noise = preview_->loaded() < 1 ? _("Reading the layer…")
               : params_().auto_sigma ? _("Measuring the noise…")
                                      : _("Computing the preview…");
     }
@@ -129,7 +136,9 @@ class Dialog {
 
 }  // namespace
 
-void initialise() { gimp_ui_init("grainless"); }
+void initialise() {
+  gimp_ui_init("grainless");
+}
 
 bool run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
                 const std::function<Params()>& params, PreviewSource& source) {

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <libgimp/gimp.h>
-
 #include <functional>
 
 #include "engine/params.h"
 #include "preview_source.h"
+
+// libgimp's types by name only: the headers behind them need GTK's, or the PDB's.
+typedef struct _GimpProcedure GimpProcedure;
+typedef struct _GimpProcedureConfig GimpProcedureConfig;
 
 namespace grainless::ui {
 
 // Prepares GTK; before anything else of this folder.
 void initialise();
 
-// Shows the dialog for the procedure's settings with a live preview of `source`; true: the user wants
-// the filter to run. params turns the settings into parameters.
+// Shows the dialog for the procedure's settings with a live preview of `source`; true: the user
+// wants the filter to run. params turns the settings into parameters.
 bool run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
                 const std::function<Params()>& params, PreviewSource& source);
 

@@ -11,12 +11,14 @@ namespace grainless::ui {
 namespace {
 
 constexpr int kMinimumWidth = 480, kMinimumHeight = 360;
-constexpr int kCheckSize = 8;        // squares behind transparent pixels
-constexpr int kDragThreshold = 4;    // a press that moves less is no drag
+constexpr int kCheckSize = 8;      // squares behind transparent pixels
+constexpr int kDragThreshold = 4;  // a press that moves less is no drag
 constexpr int kKeyboardStep = 64;
-constexpr double kOutdated = 0.35;   // opacity of parts of the original that wait for a result
+constexpr double kOutdated = 0.35;  // opacity of parts of the original that wait for a result
 
-int64_t now() { return g_get_monotonic_time() / 1000; }
+int64_t now() {
+  return g_get_monotonic_time() / 1000;
+}
 
 void paint_checks(cairo_t* cairo, const Rect& area) {
   cairo_rectangle(cairo, area.x, area.y, area.width, area.height);
@@ -89,8 +91,6 @@ void Preview::build() {
   gtk_widget_set_hexpand(area_, TRUE);
   gtk_widget_set_vexpand(area_, TRUE);
   gtk_widget_set_can_focus(area_, TRUE);
-  gtk_widget_set_tooltip_text(area_, _("Drag to move. Hold the mouse button, or Space, to see the "
-                                       "original."));
   gtk_widget_add_events(area_, GDK_BUTTON_PRESS_MASK | GDK_BUTTON_RELEASE_MASK |
                                    GDK_BUTTON1_MOTION_MASK | GDK_KEY_PRESS_MASK |
                                    GDK_KEY_RELEASE_MASK);
@@ -122,13 +122,13 @@ void Preview::connect() {
   };
   on("draw", G_CALLBACK(+[](GtkWidget*, cairo_t* cairo, Self self) { return self->draw(cairo); }));
   on("size-allocate", G_CALLBACK(+[](GtkWidget*, GdkRectangle*, Self self) { self->resized(); }));
-  on("notify::scale-factor", G_CALLBACK(+[](GObject*, GParamSpec*, Self self) { self->resized(); }));
+  on("notify::scale-factor",
+     G_CALLBACK(+[](GObject*, GParamSpec*, Self self) { self->resized(); }));
   on("button-press-event", G_CALLBACK(+[](GtkWidget*, GdkEventButton* event, Self self) {
        return self->pressed(*event);
      }));
-  on("motion-notify-event", G_CALLBACK(+[](GtkWidget*, GdkEventMotion* event, Self self) {
-       return self->moved(*event);
-     }));
+  on("motion-notify-event",
+     G_CALLBACK(+[](GtkWidget*, GdkEventMotion* event, Self self) { return self->moved(*event); }));
   on("button-release-event",
      G_CALLBACK(+[](GtkWidget*, GdkEventButton*, Self self) { return self->released(); }));
   on("key-press-event",
@@ -268,7 +268,8 @@ gboolean Preview::moved(const GdkEventMotion& event) {
   if (!panning_) show_original(false);
   panning_ = true;
   const int scale = gtk_widget_get_scale_factor(area_);
-  pan(-static_cast<int32_t>(std::lround(dx * scale)), -static_cast<int32_t>(std::lround(dy * scale)));
+  pan(-static_cast<int32_t>(std::lround(dx * scale)),
+      -static_cast<int32_t>(std::lround(dy * scale)));
   press_x_ = event.x;
   press_y_ = event.y;
   return TRUE;

@@ -36,9 +36,13 @@ Rect PreviewModel::visible() const {
   return intersect({x_, y_, view_width_, view_height_}, {0, 0, image_width_, image_height_});
 }
 
-int32_t PreviewModel::left() const { return std::max(0, (view_width_ - image_width_) / 2); }
+int32_t PreviewModel::left() const {
+  return std::max(0, (view_width_ - image_width_) / 2);
+}
 
-int32_t PreviewModel::top() const { return std::max(0, (view_height_ - image_height_) / 2); }
+int32_t PreviewModel::top() const {
+  return std::max(0, (view_height_ - image_height_) / 2);
+}
 
 void PreviewModel::set_params(const Params& params, int64_t now) {
   if (params_ && *params_ == params) return;

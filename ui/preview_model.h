@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the preview shows and what is to be computed next: a state machine without a toolkit, threads
-// or clocks of its own. Times are milliseconds of any steady clock.
+// What the preview shows and what is to be computed next: a state machine without a toolkit,
+// threads or clocks of its own. Times are milliseconds of any steady clock.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the dialog's preview asks of its host: pixels of one layer, before and after. The dialog knows
-// neither where they come from nor who denoises them.
+// What the dialog's preview asks of its host: pixels of one layer, before and after. The dialog
+// knows neither where they come from nor who denoises them.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct PreviewResult {
   Rect rect;
   std::vector<uint32_t> pixels;  // cairo's ARGB32: premultiplied sRGB, rect.width a row
 
-  std::vector<double> sigma;  // used, before strength: one a channel, lightness first
-  bool measured = false;      // sigma comes from the layer, not from the user
-  std::string device;         // for people: "CPU", the card's name
+  std::vector<double> sigma;           // used, before strength: one a channel, lightness first
+  bool measured = false;               // sigma comes from the layer, not from the user
+  std::string device;                  // for people: "CPU", the card's name
   std::vector<std::string> fallbacks;  // one sentence each
   std::string note;                    // why the picture stays as it is
   double seconds = 0;
@@ -47,8 +47,8 @@ class PreviewSource {
   virtual double loaded() const = 0;  // 0..1
   // Main thread: whether enough was read for denoise().
   virtual bool ready(const Params& params, const Rect& rect) const = 0;
-  // Main thread: the whole layer as it is, like PreviewResult::pixels, width() a row. What isn't read
-  // yet is transparent.
+  // Main thread: the whole layer as it is, like PreviewResult::pixels, width() a row. What isn't
+  // read yet is transparent.
   virtual const uint32_t* original() const = 0;
 
   // Worker thread: the pixels that the filter would put into rect, bit for bit.

@@ -34,7 +34,8 @@ void PreviewWorker::cancel() {
 }
 
 void PreviewWorker::work(const std::stop_token& stop) {
-  // Before the first job: opening a graphics card takes a while, and the first preview needs it too.
+  // Before the first job: opening a graphics card takes a while, and the first preview needs it
+  // too.
   std::vector<DeviceChoice> devices;
   const Status listed = guard([&] { devices = source_.devices(); });
   if (listed.ok()) devices_(std::move(devices));
@@ -53,8 +54,8 @@ void PreviewWorker::run(const PreviewJob& job) {
   Callbacks callbacks;
   callbacks.cancel = running_.get();
   Status status;
-  const Status guarded = guard(
-      [&] { status = source_.denoise(job.params, job.rect, callbacks, answer.result); });
+  const Status guarded =
+      guard([&] { status = source_.denoise(job.params, job.rect, callbacks, answer.result); });
   answer.status = guarded.ok() ? status : guarded;
   {
     const std::lock_guard lock(mutex_);

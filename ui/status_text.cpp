@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "status_text.h"
 
-#include <glib/gi18n.h>
 #include <glib.h>
+#include <glib/gi18n.h>
 
 namespace grainless::ui {
 namespace {
@@ -27,7 +27,7 @@ std::string noise_text(const PreviewResult& result) {
 }
 
 std::string device_text(const PreviewResult& result) {
-  std::string text = format(_("Preview: %s, %.2f s"), result.device.c_str(), result.seconds);
+  std::string text = format(_("Preview by %s in %.2f s"), result.device.c_str(), result.seconds);
   for (const std::string& reason : result.fallbacks) text += "\n" + reason;
   return text;
 }
