@@ -123,6 +123,7 @@ GtkWidget* Controls::make_number(const ParamSpec& spec) {
   GtkWidget* spin = gimp_prop_spin_button_new(G_OBJECT(config_), spec.key, 1, 4, 0);
   if (spec.step > 2)
     gtk_spin_button_set_increments(GTK_SPIN_BUTTON(spin), spec.step, 4 * spec.step);
+  gtk_spin_button_set_numeric(GTK_SPIN_BUTTON(spin), FALSE);  // "Automatic" is no number
   gtk_entry_set_width_chars(GTK_ENTRY(spin), 10);
   g_signal_connect(spin, "output", G_CALLBACK(show_automatic), nullptr);
   g_signal_connect(spin, "input", G_CALLBACK(read_automatic), nullptr);

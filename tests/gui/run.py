@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The filter's dialog in a real GIMP on a display of its own: run.py GIMP_ENV BUILD_DIR PLUG_IN_DIR
+
+Prints TAP; complaints of GTK, GLib or GIMP about the filter fail the run, missing mnemonics among them.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "gimp"))
+from run import complaints, stage_build  # noqa: E402
+
+
+def main():
+    gimp_env, build, plug_in_dir = sys.argv[1:4]
+    work = pathlib.Path(build) / "tests" / "gui"
+    work.mkdir(parents=True, exist_ok=True)
+    plug_ins = stage_build(build, work, plug_in_dir)
+    report = work / "report.jsonl"
+    report.unlink(missing_ok=True)
+    environment = dict(os.environ, GRAINLESS_REPORT=str(report))
+    run = subprocess.run([gimp_env, "--gui", work / "profile", plug_ins, sys.executable, HERE / "drive.py", work],
+                         env=environment, capture_output=True, text=True, errors="replace", check=False)
+    log = work / "gimp.log"
+    messages = run.stderr + (log.read_text(encoding="utf-8", errors="replace") if log.exists() else "")
+    sys.stderr.write(messages)
+    lines = run.stdout.splitlines()
+    found = complaints(messages) + [line for line in messages.splitlines() if "mnemonic" in line.lower()]
+    lines.append(f"{'not ' if found else ''}ok - no complaint of GTK, GLib or GIMP about the filter")
+    lines += [f"# {line}" for line in found]
+    lines.append(f"{'' if '# end' in lines and run.returncode == 0 else 'not '}ok - the run came to its end")
+    results = [line for line in lines if re.match(r"(not )?ok", line)]
+    print("\n".join(["TAP version 13"] + lines))
+    print(f"1..{len(results)}")
+    return 0 if all(line.startswith("ok") for line in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
