@@ -13,8 +13,9 @@ constexpr int32_t kTones = 8;       // classes of brightness, equally many block
 constexpr double kFlattest = 0.05;  // share of a class that counts as flat
 constexpr int32_t kFewest = 6;      // blocks of a class, at least
 constexpr double kPercentile =
-    0.3;                       // of the flat blocks' variances: texture makes outliers upwards
-constexpr int32_t kTerms = 6;  // of a quadratic surface
+    0.3;  // of the flat blocks' variances: texture makes outliers upwards
+constexpr double kToneSpread = 1.5;  // most that noise grows from dark to middle tones, about
+constexpr int32_t kTerms = 6;        // of a quadratic surface
 
 // Orthonormal quadratic surfaces over side x side samples: what remains after subtracting them is
 // noise even where brightness bends.
@@ -153,7 +154,7 @@ FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, 
   for (int32_t l = 0; l < kSampleLevels; ++l) {
     std::sort(level[l].begin(), level[l].end());
     const double median = 0.5 * (level[l][(tones - 1) / 2] + level[l][tones / 2]);
-    noise.sigma[l] = std::min(median, 2 * level[l][std::min<size_t>(2, tones - 1)]);
+    noise.sigma[l] = std::min(median, kToneSpread * level[l][std::min<size_t>(2, tones - 1)]);
   }
   return noise;
 }

@@ -18,7 +18,15 @@ struct NoiseModel {
   float sigma[kMaxLevels][kMaxChannels] = {};
   // False: demosaicing, noise reduction or JPEG took the finest detail out of the noise.
   bool white[kMaxChannels] = {true, true, true};
+  // What a filter should multiply sigma by: a patch of correlated noise holds few independent values,
+  // and looks more like signal than a patch of white noise of the same sigma.
+  float strength[kMaxChannels] = {1, 1, 1};
 };
+
+// What a filter that works on one level alone should take for the noise of a channel.
+inline float filter_sigma(const NoiseModel& noise, int32_t level, int32_t channel) {
+  return noise.sigma[level][channel] * noise.strength[channel];
+}
 
 inline NoiseModel white_noise(int32_t channels, float sigma) {
   NoiseModel noise{channels, 1, {}};

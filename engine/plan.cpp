@@ -166,7 +166,7 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise
   plan.level_count = 1;
   double measured[kMaxChannels] = {}, sigma[kMaxChannels] = {};
   for (int32_t c = 0; c < plan.channels; ++c) {
-    measured[c] = noise.sigma[0][std::min(c, noise.channels - 1)];
+    measured[c] = filter_sigma(noise, 0, std::min(c, noise.channels - 1));
     sigma[c] = measured[c] * params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;
   }
   LevelPlan& level = plan.level[0];
