@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// BM3D (Dabov 2007; Lebrun, IPOL 2012): each stage matches, then filters channel after channel and
+// turns the sums into its estimate. Scratch a pixel: 2 bytes of match values, 16 of sums, 4 a
+// channel of the pilot, and 2 a reference and patch of a group (7 in groups of 32 at step 3).
+#include <algorithm>
+#include <cstddef>
+
+#include "bm3d_stage.cuh"
+#include "check.h"
+
+namespace grainless::cuda {
+namespace {
+
+constexpr int kFinishThreads = 256;
+constexpr double kFirstStageShare = 0.35;  // of the time
+constexpr double kMatchingShare = 0.4;     // of a stage's time
+
+__global__ void finish_channel(const PixelSums* sums, const float* noisy, int noisy_stride,
+                               float* out, int out_stride, int width, int height) {
+  const int x = blockIdx.x * kFinishThreads + threadIdx.x;
+  if (x >= width) return;
+  for (int y = blockIdx.y; y < height; y += gridDim.y) {
+    const PixelSums pixel = sums[static_cast<size_t>(y) * width + x];
+    const float deviation =
+        static_cast<float>(static_cast<long long>(pixel.deviation)) * kDeviationUnit;
+    const float weight = static_cast<float>(pixel.weight) * kWeightUnit;
+    out[static_cast<size_t>(y) * out_stride + x] =
+        noisy[static_cast<size_t>(y) * noisy_stride + x] + deviation / weight;
+  }
+}
+
+Rect image_of(const MethodJob& job) { return {0, 0, job.image_width, job.image_height}; }
+
+int reach_of(const Bm3dStage& stage) { return stage.radius + stage.patch - 1; }
+
+// Pixels that a stage's result in `wanted` depends on.
+Rect support_of(const Bm3dStage& stage, const Rect& wanted, const Rect& image) {
+  return intersect(expand(wanted, stage.radius + reach_of(stage)), image);
+}
+
+// References of one axis whose groups can reach from..to-1: the first one's number, and how many.
+void needed_references(int from, int to, int last, const Bm3dStage& stage, int& first,
+                       int& count) {
+  const int final = (last + stage.step - 1) / stage.step;  // number of the one at `last`
+  const int low = std::max(from - reach_of(stage), 0), high = to - 1 + stage.radius;
+  first = std::min((low + stage.step - 1) / stage.step, final);
+  count = (high >= last ? final : high / stage.step) - first + 1;
+}
+
+ReferenceGrid grid_of(const Bm3dStage& stage, const Rect& wanted, const Rect& image) {
+  ReferenceGrid grid{};
+  grid.step = stage.step;
+  grid.last_x = image.width - stage.patch;
+  grid.last_y = image.height - stage.patch;
+  needed_references(wanted.x, wanted.right(), grid.last_x, stage, grid.column, grid.columns);
+  needed_references(wanted.y, wanted.bottom(), grid.last_y, stage, grid.row, grid.rows);
+  return grid;
+}
+
+size_t rounded(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+int pilot_stride(int width) { return (width + 31) / 32 * 32; }
+
+size_t pilot_bytes(int channels, int width, int height) {
+  return rounded(sizeof(float) * channels * height * pilot_stride(width));
+}
+
+// Of a stage whose support is at most width x height.
+struct StageBytes {
+  size_t match_plane, groups, sums;
+};
+
+StageBytes stage_bytes(const Bm3dStage& stage, size_t width, size_t height) {
+  const size_t references = (width / stage.step + 2) * (height / stage.step + 2);
+  return {rounded(sizeof(int16_t) * width * height),
+          rounded(sizeof(uint16_t) * references * stage.group),
+          rounded(sizeof(PixelSums) * width * height)};
+}
+
+void copy_channel(const DevicePlanes& from, const DevicePlanes& to, int c, cudaStream_t stream) {
+  const float* source = from.plane(c) +
+                        static_cast<size_t>(to.rect.y - from.rect.y) * from.stride + to.rect.x -
+                        from.rect.x;
+  check(cudaMemcpy2DAsync(to.plane(c), sizeof(float) * to.stride, source,
+                          sizeof(float) * from.stride, sizeof(float) * to.rect.width,
+                          to.rect.height, cudaMemcpyDeviceToDevice, stream),
+        "copying a channel");
+}
+
+void run_channel(const StageJob& job, int c, double progress_from, double progress_to) {
+  const Rect& rect = job.out.rect;
+  cudaStream_t stream = job.method->stream;
+  if (!(job.stage->shrink[c] > 0)) return copy_channel(job.noisy, job.out, c, stream);
+  check(cudaMemsetAsync(job.sums, 0, sizeof(PixelSums) * rect.width * rect.height, stream),
+        "clearing sums");
+  const auto filter = job.stage->patch > 8 ? filter_stage_any : filter_stage;
+  filter(job, c, progress_from, progress_to);
+  const float* noisy = job.noisy.plane(c) +
+                       static_cast<size_t>(rect.y - job.noisy.rect.y) * job.noisy.stride + rect.x -
+                       job.noisy.rect.x;
+  const dim3 blocks((rect.width + kFinishThreads - 1) / kFinishThreads,
+                    std::min(rect.height, 65535));
+  finish_channel<<<blocks, kFinishThreads, 0, stream>>>(job.sums, noisy, job.noisy.stride,
+                                                        job.out.plane(c), job.out.stride,
+                                                        rect.width, rect.height);
+  check_launch("BM3D estimate");
+}
+
+int device_attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&value, attribute, device), "asking for a device's limits");
+  return value;
+}
+
+}  // namespace
+
+void run_bm3d_stage(StageJob job, void* scratch) {
+  const Rect image = image_of(*job.method), &rect = job.matched().rect;
+  job.grid = grid_of(*job.stage, job.out.rect, image);
+  const StageBytes bytes = stage_bytes(*job.stage, rect.width, rect.height);
+  char* at = static_cast<char*>(scratch);
+  job.match_plane = reinterpret_cast<int16_t*>(at);
+  job.groups = reinterpret_cast<uint16_t*>(at + bytes.match_plane);
+  job.sums = reinterpret_cast<PixelSums*>(at + bytes.match_plane + bytes.groups);
+  job.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  job.shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  const double from = job.progress_from, span = job.progress_to - from;
+  job.progress_to = from + kMatchingShare * span;
+  match_stage(job);
+  const double each = (1 - kMatchingShare) * span / job.out.channels;
+  for (int c = 0; c < job.out.channels; ++c) {
+    run_channel(job, c, job.progress_to + c * each, job.progress_to + (c + 1) * each);
+  }
+}
+
+size_t bm3d_scratch_bytes(const LevelPlan& level, int channels, int width, int height) {
+  size_t stages = 0;
+  for (const Bm3dStage& stage : level.bm3d) {
+    const StageBytes bytes = stage_bytes(stage, width, height);
+    stages = std::max(stages, bytes.match_plane + bytes.groups + bytes.sums);
+  }
+  return stages + pilot_bytes(channels, width, height);
+}
+
+void run_bm3d(const MethodJob& job) {
+  const Bm3dStage* stages = job.level->bm3d;
+  const Rect image = image_of(job), &wanted = job.target.rect;
+  if (wanted.empty()) return;
+  const bool filters = std::any_of(stages[0].shrink, stages[0].shrink + job.target.channels,
+                                   [](float shrink) { return shrink > 0; });
+  if (!filters || std::min(image.width, image.height) < std::max(stages[0].patch, stages[1].patch)) {
+    for (int c = 0; c < job.target.channels; ++c) {
+      copy_channel(job.source, job.target, c, job.stream);
+    }
+    return;
+  }
+  const Rect support = support_of(stages[1], wanted, image);
+  char* scratch = static_cast<char*>(job.scratch);
+  const DevicePlanes pilot{reinterpret_cast<float*>(scratch), job.target.channels, support,
+                           pilot_stride(support.width)};
+  const size_t used = pilot_bytes(pilot.channels, support.width, support.height);
+  if (!job.source.rect.contains(support_of(stages[0], support, image)) ||
+      bm3d_scratch_bytes(*job.level, job.source.channels, job.source.rect.width,
+                         job.source.rect.height) > job.scratch_bytes) {
+    throw Error(ErrorCode::kInternal, "BM3D was given too few pixels or too little memory");
+  }
+  StageJob stage{};
+  stage.method = &job;
+  stage.noisy = job.source;
+  stage.stage = &stages[0];
+  stage.out = pilot;
+  stage.progress_to = kFirstStageShare;
+  run_bm3d_stage(stage, scratch + used);
+  stage.stage = &stages[1];
+  stage.pilot = pilot;
+  stage.out = job.target;
+  stage.progress_from = kFirstStageShare;
+  stage.progress_to = 1;
+  run_bm3d_stage(stage, scratch + used);
+}
+
+}  // namespace grainless::cuda
