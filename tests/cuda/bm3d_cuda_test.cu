@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+// The BM3D kernels below the module's boundary: each stage against the double twin on the same
+// pilot, both against the CPU backend. Skipped (77) without a device.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "cuda/bm3d_stage.cuh"
+#include "cuda/check.h"
+#include "cuda/method.cuh"
+#include "engine/cpu/method.h"
+#include "tests/support/reference_bm3d.h"
+
+namespace grainless {
+namespace {
+
+constexpr float kSigma = 20;
+
+LevelPlan level_of(const Params& params, int32_t channels, float sigma = kSigma) {
+  const PixelFormat format{Component::kFloat, channels};
+  return make_plan(params, format, white_noise(channels, sigma)).level[0];
+}
+
+Params small_params(int32_t search, int32_t patch, int32_t step, int32_t group) {
+  Params params;
+  params.search = search;
+  params.patch = patch;
+  params.step = step;
+  params.group = group;
+  return params;
+}
+
+// A slope, edges, a texture and noise.
+Planes picture(int32_t channels, int32_t width, int32_t height, float sigma = kSigma) {
+  std::mt19937 random(11);
+  std::normal_distribution<float> noise(0, 1);
+  Planes image(channels, {0, 0, width, height});
+  for (int32_t c = 0; c < channels; ++c) {
+    for (int32_t y = 0; y < height; ++y) {
+      for (int32_t x = 0; x < width; ++x) {
+        const float edge = 45.0f * ((x / 9 + y / 13) % 2),
+                    wave = 10.0f * std::sin(0.9f * x + 0.4f * y);
+        *image.at(c, x, y) = 80.0f + 0.1f * x - 40.0f * c + edge + wave + sigma * noise(random);
+      }
+    }
+  }
+  return image;
+}
+
+// Planes in device memory.
+class Uploaded {
+ public:
+  Uploaded(int32_t channels, const Rect& rect) {
+    planes_ = {nullptr, channels, rect, (rect.width + 31) / 32 * 32};
+    const size_t bytes = sizeof(float) * channels * rect.height * planes_.stride;
+    cuda::check(cudaMalloc(&planes_.data, bytes), "cudaMalloc");
+    cuda::check(cudaMemset(planes_.data, 0xff, bytes), "cudaMemset");  // NaN
+  }
+  explicit Uploaded(const Planes& from) : Uploaded(from.channels(), from.rect()) {
+    for (int32_t c = 0; c < from.channels(); ++c) {
+      copy(planes_.plane(c), planes_.stride, from.at(c, from.rect().x, from.rect().y),
+           from.stride());
+    }
+  }
+  Uploaded(const Uploaded&) = delete;
+  Uploaded& operator=(const Uploaded&) = delete;
+  ~Uploaded() { cudaFree(planes_.data); }
+
+  const cuda::DevicePlanes& planes() const { return planes_; }
+  Planes download() const {
+    Planes to(planes_.channels, planes_.rect);
+    for (int32_t c = 0; c < to.channels(); ++c) {
+      copy(to.at(c, to.rect().x, to.rect().y), to.stride(), planes_.plane(c), planes_.stride);
+    }
+    return to;
+  }
+
+ private:
+  void copy(float* to, size_t to_stride, const float* from, size_t from_stride) const {
+    cuda::check(cudaMemcpy2D(to, to_stride * sizeof(float), from, from_stride * sizeof(float),
+                             planes_.rect.width * sizeof(float), planes_.rect.height,
+                             cudaMemcpyDefault),
+                "cudaMemcpy2D");
+  }
+
+  cuda::DevicePlanes planes_;
+};
+
+// A job on poisoned scratch memory.
+struct Job {
+  Job(const LevelPlan& level, const Uploaded& source, const Uploaded& target, int32_t width,
+      int32_t height) {
+    const Rect& rect = source.planes().rect;
+    job.level = &level;
+    job.image_width = width;
+    job.image_height = height;
+    job.source = source.planes();
+    job.target = target.planes();
+    job.scratch_bytes =
+        cuda::bm3d_scratch_bytes(level, source.planes().channels, rect.width, rect.height);
+    cuda::check(cudaMalloc(&job.scratch, job.scratch_bytes), "cudaMalloc");
+    cuda::check(cudaMemset(job.scratch, 0x7f, job.scratch_bytes), "cudaMemset");
+  }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  ~Job() { cudaFree(job.scratch); }
+
+  cuda::MethodJob job{};
+};
+
+Planes filtered(const LevelPlan& level, const Planes& image, const Rect& rect, int32_t width,
+                int32_t height) {
+  const Uploaded source(image), target(image.channels(), rect);
+  const Job job(level, source, target, width, height);
+  cuda::run_bm3d(job.job);
+  cuda::check(cudaDeviceSynchronize(), "BM3D");
+  return target.download();
+}
+
+Planes filtered(const LevelPlan& level, const Planes& image) {
+  return filtered(level, image, image.rect(), image.rect().width, image.rect().height);
+}
+
+Planes one_stage(const LevelPlan& level, int32_t index, const Planes& noisy, const Planes* pilot) {
+  const Uploaded source(noisy), target(noisy.channels(), noisy.rect());
+  const Uploaded guide(pilot != nullptr ? *pilot : noisy);
+  const Job job(level, source, target, noisy.rect().width, noisy.rect().height);
+  cuda::StageJob stage{};
+  stage.method = &job.job;
+  stage.stage = &level.bm3d[index];
+  stage.noisy = source.planes();
+  if (pilot != nullptr) stage.pilot = guide.planes();
+  stage.out = target.planes();
+  cuda::run_bm3d_stage(stage, job.job.scratch);
+  cuda::check(cudaDeviceSynchronize(), "BM3D");
+  return target.download();
+}
+
+Planes filtered_by_cpu(const LevelPlan& level, const Planes& image) {
+  ThreadPool pool(2);
+  const Callbacks callbacks;
+  Planes result(image.channels(), image.rect());
+  run_bm3d({&level, image.rect().width, image.rect().height, &image, &result, &pool, &callbacks});
+  return result;
+}
+
+Planes cropped(const Planes& a, const Rect& rect) {
+  Planes result(a.channels(), rect);
+  for (int32_t c = 0; c < a.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      std::memcpy(result.at(c, rect.x, y), a.at(c, rect.x, y), rect.width * sizeof(float));
+    }
+  }
+  return result;
+}
+
+struct Difference {
+  double largest = 0, psnr = 0;  // peak 255
+};
+
+Difference difference(const Planes& a, const Planes& b) {
+  double squares = 0;
+  Difference result;
+  const Rect& rect = b.rect();
+  for (int32_t c = 0; c < b.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      for (int32_t x = rect.x; x < rect.right(); ++x) {
+        const double d = std::abs(double{*a.at(c, x, y)} - *b.at(c, x, y));
+        result.largest = d <= result.largest ? result.largest : d;  // keeps a NaN, too
+        squares += d * d;
+      }
+    }
+  }
+  const double mean = squares / (1.0 * rect.width * rect.height * b.channels());
+  result.psnr = 10 * std::log10(255.0 * 255.0 / mean);
+  return result;
+}
+
+bool same_bits(const Planes& a, const Planes& b, const Rect& rect) {
+  for (int32_t c = 0; c < b.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      if (std::memcmp(a.at(c, rect.x, y), b.at(c, rect.x, y), rect.width * sizeof(float)) != 0) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// Each stage on its own against the twin, on the same pilot: a pilot's last bits may change what
+// matches, which is no error.
+void expect_stages_agree(const LevelPlan& level, const Planes& image) {
+  const Planes pilot = one_stage(level, 0, image, nullptr);
+  EXPECT_LT(difference(pilot, test::reference_bm3d_stage(level.bm3d[0], image, nullptr)).largest,
+            0.02);
+  const Planes result = one_stage(level, 1, image, &pilot);
+  EXPECT_LT(difference(result, test::reference_bm3d_stage(level.bm3d[1], image, &pilot)).largest,
+            0.02);
+  EXPECT_GT(difference(result, image).largest, 1.0);
+}
+
+TEST(Bm3dCuda, StagesAgreeWithTheTwinForAllPatchesAndTransforms) {
+  for (int32_t patch = 2; patch <= kMaxPatch; ++patch) {
+    for (int32_t transform = 0; transform < 3; ++transform) {
+      SCOPED_TRACE(testing::Message() << "patch " << patch << " transform " << transform);
+      Params params = small_params(9, patch, (patch + 1) / 2, 8);
+      params.transform = transform;
+      expect_stages_agree(level_of(params, 1), picture(1, patch + 15, patch + 12));
+    }
+  }
+}
+
+TEST(Bm3dCuda, StagesAgreeWithTheTwinForAllStepsAndGroups) {
+  for (int32_t step = 1; step <= 8; ++step) {
+    const int32_t group = 1 << (step % 6);
+    SCOPED_TRACE(testing::Message() << "step " << step << " group " << group);
+    expect_stages_agree(level_of(small_params(7, 8, step, group), 1), picture(1, 29, 26));
+  }
+}
+
+TEST(Bm3dCuda, StagesAgreeWithTheTwinForSmallAndOddSizes) {
+  for (const auto& [width, height] :
+       {std::pair{8, 8}, {8, 9}, {9, 8}, {11, 31}, {33, 10}, {70, 9}}) {
+    SCOPED_TRACE(testing::Message() << width << " x " << height);
+    expect_stages_agree(level_of(small_params(63, 8, 3, 32), 1), picture(1, width, height));
+  }
+}
+
+TEST(Bm3dCuda, StagesAgreeWithTheTwinInColourAndAcrossCells) {
+  expect_stages_agree(level_of(small_params(11, 8, 4, 16), 3), picture(3, 45, 38));
+  expect_stages_agree(level_of(small_params(5, 4, 4, 16), 1), picture(1, 150, 70));
+  expect_stages_agree(level_of(small_params(15, 8, 4, 16), 1, 60), picture(1, 70, 40, 60));
+  expect_stages_agree(level_of(small_params(39, 8, 3, 0), 1), picture(1, 93, 81));
+  expect_stages_agree(level_of(small_params(9, 12, 5, 32), 3), picture(3, 60, 50));
+}
+
+// Twelve-bit match values, whose products fill 28 bits.
+TEST(Bm3dCuda, StagesAgreeWithTheTwinInHighContrast) {
+  Planes image = picture(1, 60, 50);
+  for (int32_t y = 0; y < 50; ++y) {
+    for (int32_t x = 0; x < 60; ++x) *image.at(0, x, y) += (x / 5 + y / 7) % 3 * 700.0f - 600.0f;
+  }
+  expect_stages_agree(level_of(small_params(15, 8, 3, 16), 1), image);
+  expect_stages_agree(level_of(small_params(15, 3, 2, 16), 1), image);
+}
+
+TEST(Bm3dCuda, AgreesWithTheCpu) {
+  for (int32_t channels : {1, 3}) {
+    for (float sigma : {5.0f, 25.0f, 60.0f}) {
+      const Planes image = picture(channels, 256, 200, sigma);
+      const LevelPlan level = level_of({}, channels, sigma);
+      const Difference d = difference(filtered(level, image), filtered_by_cpu(level, image));
+      EXPECT_GT(d.psnr, 80) << channels << " channels, sigma " << sigma;
+      EXPECT_LE(d.largest, 1) << channels << " channels, sigma " << sigma;
+    }
+  }
+}
+
+TEST(Bm3dCuda, PlaceAndTimeDoNotMatter) {
+  const int32_t width = 210, height = 170;
+  for (const auto& [patch, step, channels] : {std::tuple{8, 3, 3}, {5, 4, 1}, {12, 7, 1}}) {
+    const LevelPlan level = level_of(small_params(17, patch, step, 16), channels);
+    const Planes image = picture(channels, width, height);
+    const Planes whole = filtered(level, image);
+    for (int32_t run = 0; run < 5; ++run) {
+      EXPECT_TRUE(same_bits(whole, filtered(level, image), image.rect()));
+    }
+    for (const Rect& rect : {Rect{0, 0, 1, 1}, Rect{63, 64, 2, 1}, Rect{1, 5, 130, 66},
+                             Rect{100, 33, 110, 137}, Rect{209, 169, 1, 1}, Rect{77, 90, 31, 29}}) {
+      const int32_t halo = 2 * (16 + patch - 1);
+      const Planes source = cropped(image, intersect(expand(rect, halo), image.rect()));
+      const Planes part = filtered(level, source, rect, width, height);
+      EXPECT_TRUE(same_bits(whole, part, rect)) << rect.x << ' ' << rect.y << ' ' << rect.width;
+    }
+  }
+}
+
+TEST(Bm3dCuda, ConstantImageStaysConstant) {
+  for (float value : {0.0f, 0.3f, 128.0f, 255.0f, 900.0f, 3.0e6f}) {
+    Planes image(1, {0, 0, 50, 40});
+    for (int32_t y = 0; y < 40; ++y) std::fill_n(image.at(0, 0, y), 50, value);
+    for (int32_t transform = 0; transform < 3; ++transform) {
+      Params params;
+      params.transform = transform;
+      const Difference d = difference(filtered(level_of(params, 1), image), image);
+      EXPECT_LE(d.largest, 2e-5 * value) << value;  // hundreds of float sums, twice
+    }
+  }
+}
+
+TEST(Bm3dCuda, ChannelWithoutStrengthIsCopied) {
+  for (int32_t kept : {0, 1}) {
+    Params params = small_params(13, 8, 4, 16);
+    (kept == 0 ? params.luma : params.chroma) = 0;
+    const Planes image = picture(3, 40, 33);
+    const Planes result = filtered(level_of(params, 3), image);
+    for (int32_t c = 0; c < 3; ++c) {
+      const bool copied =
+          std::memcmp(result.at(c, 0, 5), image.at(c, 0, 5), 40 * sizeof(float)) == 0;
+      EXPECT_EQ(copied, (c == 0) == (kept == 0)) << c;
+    }
+  }
+}
+
+TEST(Bm3dCuda, ImageSmallerThanAPatchIsCopied) {
+  const Planes image = picture(1, 30, 7);
+  EXPECT_TRUE(same_bits(filtered(level_of({}, 1), image), image, image.rect()));
+}
+
+TEST(Bm3dCuda, NoiseFallsByAsMuchAsItShould) {
+  const Planes clean = picture(1, 96, 96, 0), noisy = picture(1, 96, 96);
+  const double before = difference(noisy, clean).psnr;
+  EXPECT_GT(difference(filtered(level_of({}, 1), noisy), clean).psnr, before + 7);
+}
+
+TEST(Bm3dCuda, CancelIsAnswered) {
+  const Planes image = picture(1, 64, 64);
+  const LevelPlan level = level_of({}, 1);
+  const Uploaded source(image), target(1, image.rect());
+  Job job(level, source, target, 64, 64);
+  AbiCallbacks callbacks{};
+  callbacks.cancelled = [](void*) -> int32_t { return 1; };
+  job.job.callbacks = &callbacks;
+  try {
+    cuda::run_bm3d(job.job);
+    ADD_FAILURE() << "not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+  }
+}
+
+TEST(Bm3dCuda, MemoryStaysUnderItsBound) {
+  EXPECT_LT(cuda::bm3d_scratch_bytes(level_of({}, 1), 1, 2048, 2048) / (2048.0 * 2048.0), 31);
+  EXPECT_LT(cuda::bm3d_scratch_bytes(level_of({}, 3), 3, 2048, 2048) / (2048.0 * 2048.0), 39);
+}
+
+}  // namespace
+}  // namespace grainless
+
+int main(int argc, char** argv) {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::printf("skipped: no CUDA device\n");
+    return 77;
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
