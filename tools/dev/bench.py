@@ -45,11 +45,9 @@ def add_noise(clean, sigma):
 
 class Grainless:
     def __init__(self, folder, noisy, sigma, options):
-        self.input, self.output, self.peak = (
-            folder / "noisy.ppm",
-            folder / "denoised.ppm",
-            folder / "peak",
-        )
+        suffix = "pgm" if noisy.ndim == 2 else "ppm"
+        self.input, self.output = folder / f"noisy.{suffix}", folder / f"denoised.{suffix}"
+        self.peak = folder / "peak"
         Image.fromarray(noisy).save(self.input)
         # A child of this process would start with this process's own peak: time(1) stands between.
         self.command = [
