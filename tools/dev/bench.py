@@ -72,9 +72,9 @@ class Grainless:
     def run(self):
         """Seconds from memory to memory."""
         self.output.unlink(missing_ok=True)
-        answer = subprocess.run(self.command, stdout=subprocess.PIPE, text=True, check=False)
+        answer = subprocess.run(self.command, capture_output=True, text=True, check=False)
         if answer.returncode:
-            fail(f"{' '.join(self.command[3:])} ended with status {answer.returncode}")
+            fail(f"{' '.join(self.command[3:])} failed: {answer.stderr.strip()}")
         self.report = json.loads(answer.stdout)
         seconds = self.report["seconds"]
         return seconds["upload"] + seconds["kernels"] + seconds["download"]
