@@ -13,12 +13,21 @@ use_cuda_toolkit() {
     if [[ -x /usr/local/cuda/bin/nvcc ]]; then PATH=$PATH:/usr/local/cuda/bin; fi
 }
 
+# One architecture keeps a development build short: the card's own, or any where there is none.
+cuda_architecture() {
+    local capability
+    capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1) || true
+    capability=${capability//[^0-9]/}
+    printf '%s' "${capability:-90}"
+}
+
 configure() {
     use_cuda_toolkit
     [[ -f $checkout/meson.build ]] || die "there is no meson.build in $checkout: nothing to build"
     if [[ ! -f $meson_dir/build.ninja ]]; then
         step "configuring $meson_dir"
-        meson setup --prefix=/usr --buildtype=release "$meson_dir" "$checkout" >&2 ||
+        meson setup --prefix=/usr --buildtype=release "-Dcuda-arch=$(cuda_architecture)" \
+            "$meson_dir" "$checkout" >&2 ||
             die "meson could not configure the build: $meson_dir/meson-logs/meson-log.txt names the reason"
     fi
 }
