@@ -62,6 +62,9 @@ HWY_INLINE int32_t hard_threshold(float* group, int32_t total, float threshold) 
   return retained;
 }
 
+// Energies of float pixels beyond all measure stay finite, and weigh 1.
+constexpr float kLargestEnergy = 1e38f;
+
 // Empirical Wiener filter. Returns the sum of squared weights, the mean's 1 among them.
 HWY_INLINE float wiener(float* HWY_RESTRICT noisy, const float* HWY_RESTRICT pilot,
                         float* HWY_RESTRICT sums, int32_t count, int32_t size, float variance) {
@@ -73,14 +76,15 @@ HWY_INLINE float wiener(float* HWY_RESTRICT noisy, const float* HWY_RESTRICT pil
     auto sum = hn::Zero(d);
     for (int32_t i = c; i < count * size; i += size) {
       const auto s = hn::Load(d, pilot + i);
-      const auto energy = hn::Mul(s, s);
+      const auto energy = hn::Min(hn::Mul(s, s), hn::Set(d, kLargestEnergy));
       const auto weight = hn::Div(energy, hn::Add(energy, v));
       sum = hn::Add(sum, hn::Mul(weight, weight));
       hn::Store(hn::Mul(weight, hn::Load(d, noisy + i)), d, noisy + i);
     }
     hn::Store(sum, d, sums + c);
   }
-  const float s = pilot[0] * pilot[0], weight = s / (s + variance);
+  const float energy = std::min(pilot[0] * pilot[0], kLargestEnergy);
+  const float weight = energy / (energy + variance);
   sums[0] += 1 - weight * weight;
   noisy[0] = mean;
   float* last = sums + size - 16;

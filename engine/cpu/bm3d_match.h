@@ -56,10 +56,11 @@ class MatchPlane {
 // The candidates of one reference that may still be among the best: all of those, and some more.
 struct Candidates {
   static constexpr int32_t kCapacity = 64;
-  static constexpr int32_t kMaxLanes = 64;  // of a vector
+  static constexpr int32_t kMaxLanes = 64;                // of a vector
+  static_assert(kCapacity >= kMaxGroup + kMaxGroup / 2);  // what a cut may leave
 
-  uint32_t
-      keys[kCapacity + 2 * kMaxLanes];  // a vector may pass the capacity, and a vector of padding
+  // A vector may pass the capacity, and a vector of padding follows.
+  uint32_t keys[kCapacity + 2 * kMaxLanes];
   int32_t count;
   int32_t limit;  // only distances (sums of squares) below it can enter
 

@@ -26,8 +26,8 @@ int32_t reach_of(const Bm3dStage& stage) {
   return stage.radius + stage.patch - 1;
 }
 
-// Patches of a cell's groups stay within `side` of its centre row or column, so that cells two
-// apart never meet.
+// Patches of a cell's groups reach `radius` before the cell and reach_of beyond its last reference:
+// with this side, or a larger one, cells two apart never meet.
 int32_t cell_side(const Bm3dStage& stage) {
   return std::max(kSmallestCell, stage.radius + reach_of(stage));
 }

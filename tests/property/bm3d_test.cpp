@@ -240,6 +240,15 @@ TEST(Bm3d, ChannelWithoutStrengthIsCopied) {
   }
 }
 
+TEST(Bm3d, HighlightsBeyondAllMeasureStayFinite) {
+  Planes image = picture(1, 64, 40);
+  for (int32_t i = 20; i < 30; ++i) *image.at(0, i, i) = 1e25f;
+  const Planes result = filtered(level_of({}, 1), image);
+  for (int32_t y = 0; y < 40; ++y) {
+    for (int32_t x = 0; x < 64; ++x) EXPECT_TRUE(std::isfinite(*result.at(0, x, y)));
+  }
+}
+
 TEST(Bm3d, ImageSmallerThanAPatchIsCopied) {
   const Planes image = picture(1, 30, 7);
   EXPECT_TRUE(same_bits(filtered(level_of({}, 1), image), image, image.rect()));
