@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-GRAINLESS, BENCH = sys.argv[1:3]
+GRAINLESS, BENCH = map(os.path.abspath, sys.argv[1:3])
 KEYS = ["device", "fallback", "method", "sigma", "seconds", "tiles", "peak_memory"]
 QUALITY_KEYS = ["psnr_before", "psnr_after", "ssim_before", "ssim_after"]
 SECONDS = ["read", "estimate", "upload", "kernels", "download", "write", "total"]

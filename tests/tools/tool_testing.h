@@ -41,7 +41,9 @@ inline std::vector<uint8_t> file_bytes(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+// A new file each time: cutting an old one to nothing makes some file systems wait for the disk.
 inline void write_bytes(const std::string& path, const std::vector<uint8_t>& bytes) {
+  std::filesystem::remove(path);
   std::ofstream stream(path, std::ios::binary);
   stream.write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
 }
