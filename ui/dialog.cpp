@@ -57,7 +57,7 @@ class Dialog {
 
     GtkWidget* side = gtk_box_new(GTK_ORIENTATION_VERTICAL, 12);
     gtk_box_pack_start(GTK_BOX(side), controls_.column(ParamGroup::kMain), FALSE, FALSE, 0);
-    GtkWidget* advanced = gtk_expander_new_with_mnemonic(_("Adva_nced"));
+    GtkWidget* advanced = gtk_expander_new_with_mnemonic(_("Advanced twea_ks"));
     gtk_container_add(GTK_CONTAINER(advanced), controls_.column(ParamGroup::kAdvanced));
     gtk_box_pack_start(GTK_BOX(side), advanced, FALSE, FALSE, 0);
     noise_ = add_line(side);
