@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// The preview's widget over a backend that is slow on purpose: the window must not wait for it, the
+// newest settings must win, and the original must never take a result's place.
+#include "ui/preview.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace grainless::ui {
+namespace {
+
+constexpr int kWidth = 3000, kHeight = 2000;
+constexpr uint32_t kOriginalColour = 0xff00ff00;
+constexpr double kLatency = 0.020;  // seconds, the promise
+
+uint32_t colour_of(double sigma) {
+  return 0xff000000u | static_cast<uint32_t>(sigma) << 16;
+}
+
+// One colour for the original and one a sigma for results, after 0.4 s of work on two threads.
+class SlowSource final : public PreviewSource {
+ public:
+  SlowSource() : original_(size_t{kWidth} * kHeight, kOriginalColour) {}
+
+  int32_t width() const override { return kWidth; }
+  int32_t height() const override { return kHeight; }
+  Rect target() const override { return {0, 0, kWidth, kHeight}; }
+  bool load_some(const Rect&) override { return ++loaded_ < 20; }
+  double loaded() const override { return loaded_ / 20.0; }
+  bool ready(const Params&, const Rect&) const override { return loaded_ >= 20; }
+  const uint32_t* original() const override { return original_.data(); }
+  Status denoise(const Params& params, const Rect& rect, const Callbacks& callbacks,
+                 PreviewResult& result) override {
+    ++started;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+    const auto work = [&] {
+      while (std::chrono::steady_clock::now() < end && !callbacks.cancelled()) {
+      }
+    };
+    std::jthread other(work);
+    work();
+    if (callbacks.cancelled()) return {ErrorCode::kCancelled, "cancelled"};
+    result.rect = rect;
+    result.pixels.assign(static_cast<size_t>(rect.area()), colour_of(params.sigma));
+    return {};
+  }
+  std::vector<DeviceChoice> devices() override { return {}; }
+  void stop() override {}
+
+  std::atomic<int> started = 0;
+
+ private:
+  std::vector<uint32_t> original_;
+  int loaded_ = 0;
+};
+
+double now() {
+  return static_cast<double>(g_get_monotonic_time()) * 1e-6;
+}
+
+// Seconds this thread was ready to run while others had the processor: the machine's load, not
+// ours.
+double queued() {
+  unsigned long long running = 0, waiting = 0;
+  if (FILE* file = std::fopen("/proc/thread-self/schedstat", "r")) {
+    if (std::fscanf(file, "%llu %llu", &running, &waiting) != 2) waiting = 0;
+    std::fclose(file);
+  }
+  return static_cast<double>(waiting) * 1e-9;
+}
+
+double computed() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// The longest that the main loop was away from its events: by the clock, less what other processes
+// took, and in processor time of its own. The clock still counts the display server's turn, so its
+// bound is a wide one: a quarter of the job's time, which nobody who waits for the job keeps.
+struct Absence {
+  double elapsed = 0, computed = 0;
+} worst;
+constexpr double kLongestWait = 0.1;
+
+void expect_responsive() {
+  testing::Test::RecordProperty("elapsed_us", static_cast<int>(worst.elapsed * 1e6));
+  testing::Test::RecordProperty("computed_us", static_cast<int>(worst.computed * 1e6));
+  EXPECT_LT(worst.computed, kLatency);
+  EXPECT_LT(worst.elapsed, kLongestWait);
+}
+
+double left_poll = 0, queued_then = 0, computed_then = 0;
+
+gint timed_poll(GPollFD* fds, guint count, gint timeout) {
+  if (left_poll > 0) {
+    worst.elapsed = std::max(worst.elapsed, now() - left_poll - (queued() - queued_then));
+    worst.computed = std::max(worst.computed, computed() - computed_then);
+  }
+  const gint result = g_poll(fds, count, timeout);
+  left_poll = now();
+  queued_then = queued();
+  computed_then = computed();
+  return result;
+}
+
+class PreviewTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    window_ = gtk_window_new(GTK_WINDOW_TOPLEVEL);
+    gtk_window_set_default_size(GTK_WINDOW(window_), 700, 500);
+    preview_ = std::make_unique<Preview>(source_, Preview::Listener{[] {}, [](const auto&) {}});
+    gtk_container_add(GTK_CONTAINER(window_), preview_->widget());
+    gtk_widget_show_all(window_);
+  }
+
+  void TearDown() override {
+    preview_.reset();
+    gtk_widget_destroy(window_);
+  }
+
+  void set_sigma(double sigma) {
+    Params params;
+    params.sigma = sigma;
+    preview_->set_params(params);
+  }
+
+  template <typename Condition>
+  bool run_until(const Condition& condition, double seconds = 30) {
+    const double end = now() + seconds;
+    while (!condition() && now() < end) {
+      g_timeout_add(
+          5, [](gpointer) -> gboolean { return G_SOURCE_REMOVE; }, nullptr);
+      g_main_context_iteration(nullptr, TRUE);
+    }
+    return condition();
+  }
+
+  void run_for(double seconds) {
+    run_until([] { return false; }, seconds);
+  }
+
+  // The colour in the middle of what the widget draws.
+  uint32_t shown() {
+    run_for(0.02);  // a pending layout
+    GtkWidget* widget = preview_->widget();
+    const int width = gtk_widget_get_allocated_width(widget);
+    const int height = gtk_widget_get_allocated_height(widget);
+    cairo_surface_t* surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, width, height);
+    cairo_t* cairo = cairo_create(surface);
+    gtk_widget_draw(widget, cairo);
+    cairo_surface_flush(surface);
+    uint32_t pixel = 0;
+    std::memcpy(&pixel,
+                cairo_image_surface_get_data(surface) +
+                    height / 2 * cairo_image_surface_get_stride(surface) + width / 2 * 4,
+                sizeof pixel);
+    cairo_destroy(cairo);
+    cairo_surface_destroy(surface);
+    left_poll = 0;  // this drawing is the test's own
+    return pixel;
+  }
+
+  bool settled() const { return preview_->result() != nullptr && !preview_->busy(); }
+
+  void press(GdkEventType type, guint key) {
+    GdkEvent* event = gdk_event_new(type);
+    event->key.window = GDK_WINDOW(g_object_ref(gtk_widget_get_window(window_)));
+    event->key.keyval = key;
+    GtkWidget* area = gtk_bin_get_child(GTK_BIN(preview_->widget()));
+    gtk_widget_event(area, event);
+    gdk_event_free(event);
+  }
+
+  SlowSource source_;
+  GtkWidget* window_ = nullptr;
+  std::unique_ptr<Preview> preview_;
+};
+
+TEST_F(PreviewTest, NewestWinsAndNothingFlashes) {
+  EXPECT_TRUE(run_until([&] { return gtk_widget_get_allocated_width(preview_->widget()) > 400; }));
+  EXPECT_EQ(shown(), kOriginalColour);
+  set_sigma(10);
+  ASSERT_TRUE(run_until([&] { return settled(); }));
+  EXPECT_EQ(shown(), colour_of(10));
+  worst = {};
+  for (int sigma = 11; sigma <= 40; ++sigma) {
+    set_sigma(sigma);
+    run_for(sigma % 10 == 0 ? 0.25 : 0.03);
+    EXPECT_TRUE(preview_->busy());
+    EXPECT_EQ(shown(), colour_of(10)) << "something else than the last result at sigma " << sigma;
+  }
+  ASSERT_TRUE(run_until([&] { return settled(); }));
+  EXPECT_EQ(shown(), colour_of(40));
+  EXPECT_LE(source_.started, 6);
+  expect_responsive();
+}
+
+TEST_F(PreviewTest, StaysResponsiveWhilePanningAndResizing) {
+  set_sigma(10);
+  ASSERT_TRUE(run_until([&] { return settled(); }));
+  worst = {};
+  constexpr guint kKeys[] = {GDK_KEY_Right, GDK_KEY_Down, GDK_KEY_Left, GDK_KEY_Up};
+  for (int i = 0; i < 20; ++i) {
+    press(GDK_KEY_PRESS, kKeys[i % 4]);
+    if (i % 5 == 0) gtk_window_resize(GTK_WINDOW(window_), 600 + 20 * i, 500 + 10 * i);
+    run_for(0.05);
+    EXPECT_EQ(shown(), colour_of(10)) << "the middle was computed, and is still in view";
+  }
+  ASSERT_TRUE(run_until([&] { return settled(); }));
+  expect_responsive();
+}
+
+TEST_F(PreviewTest, SpaceShowsTheOriginal) {
+  set_sigma(10);
+  ASSERT_TRUE(run_until([&] { return settled(); }));
+  press(GDK_KEY_PRESS, GDK_KEY_space);
+  EXPECT_EQ(shown(), kOriginalColour);
+  press(GDK_KEY_RELEASE, GDK_KEY_space);
+  EXPECT_EQ(shown(), colour_of(10));
+}
+
+TEST_F(PreviewTest, EndsWhileComputing) {
+  set_sigma(10);
+  ASSERT_TRUE(run_until([&] { return source_.started > 0; }));
+  const double start = now();
+  preview_.reset();
+  EXPECT_LT(now() - start, 0.3);
+  run_for(0.1);
+}
+
+}  // namespace
+}  // namespace grainless::ui
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (!gtk_init_check(&argc, &argv)) {
+    std::fputs("no display\n", stderr);
+    return 1;
+  }
+  g_main_context_set_poll_func(nullptr, grainless::ui::timed_poll);
+  return RUN_ALL_TESTS();
+}
