@@ -2,11 +2,13 @@
 // Collaborative filtering of patches up to 8 x 8 (smaller ones are filled with zeros, which all
 // transforms keep).
 //
-// A warp holds a group: lane 4 g + t has the pixels (row 2 t and 2 t + 1, column g) of every patch,
-// so that the Haar transform along the group stays in a lane's registers. The 8 x 8 products of the
-// patch transform run on the matrix units: with the factors' rows in this order, the accumulator's
-// layout after F * P is the operand's layout of F * (F * P)^T, and nothing has to move between
-// lanes. Operands are split in two tf32 numbers, which together have float's precision.
+// A warp filters a group: lane 4 g + t has the pixels (row 2 t and 2 t + 1, column g) of every patch,
+// so that the Haar transform along the group needs no other lane's. The 8 x 8 products of the patch
+// transform run on the matrix units: with the factors' rows in this order, the accumulator's layout
+// after F * P is the operand's layout of F * (F * P)^T, and nothing has to move between lanes.
+// Operands are split in two tf32 numbers, which together have float's precision. Patches wait in
+// shared memory between the two transforms, so that the code is short loops: straight through, a
+// group of 32 took 80 KB of instructions, which the caches could not feed.
 //
 // The warps of a block share a cell of references and its sums in shared memory. They transform at
 // the same time and add in turn, in raster order of their references.
@@ -21,7 +23,19 @@ namespace grainless::cuda {
 namespace {
 
 constexpr int kSide = 8;    // of a padded patch
-constexpr int kWarps = 4;   // of a block
+#ifndef GL_W1
+#define GL_W1 8
+#define GL_B1 3
+#endif
+#ifndef GL_W2
+#define GL_W2 4
+#define GL_B2 3
+#endif
+// Warps of a block, and blocks that a multiprocessor shall hold.
+template <int kLargest>
+constexpr int kWarps = kLargest > 16 ? GL_W2 : GL_W1;
+template <int kLargest>
+constexpr int kBlocks = kLargest > 16 ? GL_B2 : GL_B1;
 constexpr int kLargestCell = 8;  // references a side
 constexpr size_t kCellBytes = 40 * 1024;
 
@@ -57,6 +71,13 @@ __device__ __forceinline__ uint32_t tf32_high(float v) { return __float_as_uint(
 
 __device__ __forceinline__ float tf32_rest(float v) { return v - __uint_as_float(tf32_high(v)); }
 
+// A value that the compiler can't load again: reading a kernel's arguments at another place in every
+// lane takes an instruction a lane.
+__device__ __forceinline__ float keep_register(float v) {
+  asm volatile("" : "+f"(v));
+  return v;
+}
+
 __device__ __forceinline__ Basis load_basis(const float* matrix, int lane) {
   Basis basis;
   const float* row = matrix + lane / 4 * kSide;
@@ -64,12 +85,12 @@ __device__ __forceinline__ Basis load_basis(const float* matrix, int lane) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const float v = row[lane % 4 * 2 + i];
-    basis.part[2 * i] = tf32_high(v);
-    basis.part[2 * i + 1] = __float_as_uint(tf32_rest(v));
+    basis.part[2 * i] = __float_as_uint(keep_register(__uint_as_float(tf32_high(v))));
+    basis.part[2 * i + 1] = __float_as_uint(keep_register(tf32_rest(v)));
   }
 #else
 #pragma unroll
-  for (int k = 0; k < kSide; ++k) basis.row[k] = row[k];
+  for (int k = 0; k < kSide; ++k) basis.row[k] = keep_register(row[k]);
 #endif
   return basis;
 }
@@ -117,33 +138,27 @@ __device__ __forceinline__ void transform(float (&v)[2], const Basis& basis) {
 // Haar without its factors 1 / sqrt 2: after the forward transform, coefficient m is 2^(level / 2)
 // times too large; divided by 2^level it enters the inverse.
 template <int kCount>
-__device__ __forceinline__ void haar_forward(float (&v)[kCount][2]) {
+__device__ __forceinline__ void haar_forward(float (&v)[kCount]) {
 #pragma unroll
   for (int step = 1; step < kCount; step *= 2) {
 #pragma unroll
     for (int m = 0; m < kCount; m += 2 * step) {
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const float a = v[m][i], b = v[m + step][i];
-        v[m][i] = a + b;
-        v[m + step][i] = a - b;
-      }
+      const float a = v[m], b = v[m + step];
+      v[m] = a + b;
+      v[m + step] = a - b;
     }
   }
 }
 
 template <int kCount>
-__device__ __forceinline__ void haar_inverse(float (&v)[kCount][2]) {
+__device__ __forceinline__ void haar_inverse(float (&v)[kCount]) {
 #pragma unroll
   for (int step = kCount / 2; step >= 1; step /= 2) {
 #pragma unroll
     for (int m = 0; m < kCount; m += 2 * step) {
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const float a = v[m][i], b = v[m + step][i];
-        v[m][i] = a + b;
-        v[m + step][i] = a - b;
-      }
+      const float a = v[m], b = v[m + step];
+      v[m] = a + b;
+      v[m + step] = a - b;
     }
   }
 }
@@ -183,73 +198,155 @@ __device__ __forceinline__ Lane make_lane(const FilterArgs& args) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     lane.has[i] = lane.row + i < args.patch && lane.column < args.patch;
-    lane.kaiser[i] = args.kaiser[lane.row + i] * args.kaiser[lane.column];
+    lane.kaiser[i] = keep_register(args.kaiser[lane.row + i] * args.kaiser[lane.column]);
   }
   return lane;
 }
 
-// Patches of a group, transformed. `window` is the lane's pixel at the search window's first patch,
-// `entry` the lane's entry of the group.
-template <int kCount>
-__device__ __forceinline__ void load_group(const float* window, int stride, unsigned entry,
-                                           const Lane& lane, const Basis& basis,
-                                           float (&v)[kCount][2]) {
-  const int offset = static_cast<int>(entry >> 6) * stride + static_cast<int>(entry & 63u);
-#pragma unroll
-  for (int m = 0; m < kCount; ++m) {
-    const float* at = window + __shfl_sync(kFullWarp, offset, m);
-    v[m][0] = lane.has[0] ? __ldg(at) : 0.0f;
-    v[m][1] = lane.has[1] ? __ldg(at + stride) : 0.0f;
+// A warp's coefficients in shared memory: those of a lane's pixel i of patch m.
+template <int kLargest>
+struct Stage {
+  float* lane;
+
+  __device__ __forceinline__ float& at(int i, int m) const {
+    return lane[(i * kLargest + m) * 32];
   }
+};
+
+// Patches that are loaded or transformed at once.
+constexpr int kChunk = 8;
+
+// Patches of a group, transformed. `window` is the lane's pixel at the search window's first patch,
+// `offset` what the lane's entry of the group adds.
+template <int kLargest>
+__device__ __forceinline__ void load_group(const float* window, int stride, int offset, int count,
+                                           const Lane& lane, const Basis& basis,
+                                           const Stage<kLargest>& stage) {
+#pragma unroll 1
+  for (int first = 0; first < count; first += kChunk) {
+    float v[kChunk][2];
 #pragma unroll
-  for (int m = 0; m < kCount; ++m) transform(v[m], basis);
+    for (int m = 0; m < kChunk; ++m) {
+      const float* at = window + __shfl_sync(kFullWarp, offset, first + m);
+      v[m][0] = lane.has[0] ? __ldg(at) : 0.0f;
+      v[m][1] = lane.has[1] ? __ldg(at + stride) : 0.0f;
+    }
+#pragma unroll
+    for (int m = 0; m < kChunk; ++m) {
+      transform(v[m], basis);
+      stage.at(0, first + m) = v[m][0];
+      stage.at(1, first + m) = v[m][1];
+    }
+  }
+}
+
+template <int kLargest>
+__device__ __forceinline__ void transform_back(int count, const Basis& basis,
+                                               const Stage<kLargest>& stage) {
+#pragma unroll 1
+  for (int first = 0; first < count; first += kChunk) {
+    float v[kChunk][2];
+#pragma unroll
+    for (int m = 0; m < kChunk; ++m) {
+      v[m][0] = stage.at(0, first + m);
+      v[m][1] = stage.at(1, first + m);
+    }
+#pragma unroll
+    for (int m = 0; m < kChunk; ++m) {
+      transform(v[m], basis);
+      stage.at(0, first + m) = v[m][0];
+      stage.at(1, first + m) = v[m][1];
+    }
+  }
+}
+
+template <int kCount, int kLargest>
+__device__ __forceinline__ void read_stage(const Stage<kLargest>& stage, int i,
+                                           float (&v)[kCount]) {
+#pragma unroll
+  for (int m = 0; m < kCount; ++m) v[m] = stage.at(i, m);
   haar_forward(v);
 }
 
-// The group's mean is the first coefficient of lane 0; it is kept.
-template <int kCount>
-__device__ __forceinline__ float hard_threshold(float (&v)[kCount][2], float threshold, int lane) {
+template <int kCount, int kLargest>
+__device__ __forceinline__ void write_stage(float (&v)[kCount], int i,
+                                            const Stage<kLargest>& stage) {
+  haar_inverse(v);
+#pragma unroll
+  for (int m = 0; m < kCount; ++m) stage.at(i, m) = v[m];
+}
+
+// Hard threshold of a group's coefficients. The group's mean is the first coefficient of lane 0; it
+// is kept. Returns the group's weight.
+template <int kCount, int kLargest>
+__device__ __forceinline__ float hard_threshold(const Stage<kLargest>& stage, float threshold,
+                                                int lane) {
   int retained = 0;
+#pragma unroll 1
+  for (int i = 0; i < 2; ++i) {
+    float v[kCount];
+    read_stage(stage, i, v);
 #pragma unroll
-  for (int m = 0; m < kCount; ++m) {
-    constexpr auto gain = haar_gain<kCount>;
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const bool keep = fabsf(v[m][i]) > threshold * root(gain(m)) || (m + i == 0 && lane == 0);
+    for (int m = 0; m < kCount; ++m) {
+      const float gain = haar_gain<kCount>(m);
+      const bool keep = fabsf(v[m]) > threshold * root(gain) || (m == 0 && i + lane == 0);
       retained += keep;
-      v[m][i] = keep ? v[m][i] * (1 / gain(m)) : 0.0f;
+      v[m] = keep ? v[m] * (1 / gain) : 0.0f;
     }
+    write_stage(v, i, stage);
   }
   return 1.0f / warp_sum(static_cast<float>(retained));
 }
 
-// Wiener weights from the pilot's coefficients, in their place. Returns the group's weight.
-template <int kCount>
-__device__ __forceinline__ float wiener_weights(float (&pilot)[kCount][2], float variance,
-                                                int lane) {
-  float sum = 0;
+__device__ __forceinline__ float reciprocal(float v) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
+  return result;
+}
+
+// Wiener weights, each divided by its coefficient's gain, from the pilot's coefficients. Returns the
+// group's weight.
+template <int kCount, int kLargest>
+__device__ __forceinline__ float wiener_weights(const Stage<kLargest>& stage, float variance,
+                                                int lane, float (&weights)[2][kCount]) {
+  float total = 0;
 #pragma unroll
-  for (int m = 0; m < kCount; ++m) {
-    constexpr auto gain = haar_gain<kCount>;
+  for (int i = 0; i < 2; ++i) {
+    read_stage(stage, i, weights[i]);
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const float energy = pilot[m][i] * pilot[m][i];
-      float weight = __fdividef(energy, fmaf(variance, gain(m), energy));
-      if (!(energy < 1e30f) || (m + i == 0 && lane == 0)) weight = 1;
-      sum = fmaf(weight, weight, sum);
-      pilot[m][i] = weight * (1 / gain(m));
+    for (int m = 0; m < kCount; ++m) {
+      // 1 - v / (s^2 + v): an s^2 beyond float's range gives 1.
+      const float gain = haar_gain<kCount>(m), s = weights[i][m];
+      float weight = fmaf(-variance, reciprocal(fmaf(s, s, variance * gain)), 1 / gain);
+      if (m == 0 && i + lane == 0) weight = 1 / gain;
+      total = fmaf(weight * gain, weight * gain, total);
+      weights[i][m] = weight;
     }
   }
-  return 1.0f / warp_sum(sum);
+  return 1.0f / warp_sum(total);
+}
+
+template <int kCount, int kLargest>
+__device__ __forceinline__ void weigh(const float (&weights)[2][kCount],
+                                      const Stage<kLargest>& stage) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    float v[kCount];
+    read_stage(stage, i, v);
+#pragma unroll
+    for (int m = 0; m < kCount; ++m) v[m] *= weights[i][m];
+    write_stage(v, i, stage);
+  }
 }
 
 // Turns of the block's warps, by named barriers that two neighbours share.
 __device__ __forceinline__ void wait_turn(int warp) {
   asm volatile("bar.sync %0, 64;" ::"r"(1 + warp) : "memory");
 }
+template <int kWarpCount>
 __device__ __forceinline__ void pass_turn(int warp) {
   __threadfence_block();
-  asm volatile("bar.arrive %0, 64;" ::"r"(1 + (warp + 1) % kWarps) : "memory");
+  asm volatile("bar.arrive %0, 64;" ::"r"(1 + (warp + 1) % kWarpCount) : "memory");
 }
 
 // What a reference's warp does: transforms, shrinks, and adds when its turn has come. Groups have
@@ -259,52 +356,39 @@ struct GroupFilter {
   const FilterArgs& args;
   const Lane& lane;
   const Basis &forward, &inverse;
-  float2* region;      // the lane's pixel at the search window's first patch
-  const float *noisy, *pilot;
-  unsigned entry;
-  int warp;
-  bool waits, passes;
+  const Stage<kLargest>& stage;
+  const float *noisy, *pilot;  // the lane's pixel at the search window's first patch
+  unsigned entry;              // the lane's
+  int count;
 
-  template <int kCount>
-  __device__ __forceinline__ void run() const {
-    float v[kCount][2], weight;
-    if constexpr (kWiener) {
-      float weights[kCount][2];
-      load_group(pilot, args.pilot_stride, entry, lane, forward, weights);
-      weight = wiener_weights(weights, args.shrink, lane.index);
-      load_group(noisy, args.noisy_stride, entry, lane, forward, v);
-#pragma unroll
-      for (int m = 0; m < kCount; ++m) {
-        v[m][0] *= weights[m][0];
-        v[m][1] *= weights[m][1];
-      }
-    } else {
-      load_group(noisy, args.noisy_stride, entry, lane, forward, v);
-      weight = hard_threshold(v, args.shrink, lane.index);
-    }
-    haar_inverse(v);
-#pragma unroll
-    for (int m = 0; m < kCount; ++m) transform(v[m], inverse);
-    const float w[2] = {weight * lane.kaiser[0], weight * lane.kaiser[1]};
-    const int offset =
-        static_cast<int>(entry >> 6) * args.region_width + static_cast<int>(entry & 63u);
-    if (waits) wait_turn(warp);
-#pragma unroll
-    for (int m = 0; m < kCount; ++m) {
-      float2* at = region + __shfl_sync(kFullWarp, offset, m);
-      float2 a = at[0], b = at[args.region_width];
-      a.x = fmaf(w[0], v[m][0], a.x);
-      a.y += w[0];
-      b.x = fmaf(w[1], v[m][1], b.x);
-      b.y += w[1];
-      at[0] = a;
-      at[args.region_width] = b;
-      __syncwarp();
-    }
-    if (passes) pass_turn(warp);
+  __device__ __forceinline__ int offset(int stride) const {
+    return entry == kNoPatch ? 0
+                             : static_cast<int>(entry >> 6) * stride +
+                                   static_cast<int>(entry & 63u);
   }
 
-  __device__ __forceinline__ void run(int count) const {
+  // Leaves the patches' estimates in the stage; returns their weight.
+  template <int kCount>
+  __device__ __forceinline__ float run() const {
+    const auto load = [&](const float* window, int stride) {
+      load_group(window, stride, offset(stride), kCount, lane, forward, stage);
+    };
+    float weight;
+    if constexpr (kWiener) {
+      float weights[2][kCount];
+      load(pilot, args.pilot_stride);
+      weight = wiener_weights<kCount>(stage, args.shrink, lane.index, weights);
+      load(noisy, args.noisy_stride);
+      weigh(weights, stage);
+    } else {
+      load(noisy, args.noisy_stride);
+      weight = hard_threshold<kCount>(stage, args.shrink, lane.index);
+    }
+    transform_back(kCount, inverse, stage);
+    return weight;
+  }
+
+  __device__ __forceinline__ float run() const {
     switch (count) {
       case 1: return run<1>();
       case 2: return run<2>();
@@ -314,15 +398,32 @@ struct GroupFilter {
       case 32:
         if constexpr (kLargest >= 32) return run<32>();
     }
-    if (waits) wait_turn(warp);  // no reference here
-    if (passes) pass_turn(warp);
+    return 0.0f;  // no reference here
+  }
+
+  // `region` is the lane's pixel at the search window's first patch.
+  __device__ __forceinline__ void add(float weight, float2* region) const {
+    const float w[2] = {weight * lane.kaiser[0], weight * lane.kaiser[1]};
+    const int offset_here = offset(args.region_width);
+#pragma unroll 4
+    for (int m = 0; m < count; ++m) {
+      float2* at = region + __shfl_sync(kFullWarp, offset_here, m);
+      float2 a = at[0], b = at[args.region_width];
+      a.x = fmaf(w[0], stage.at(0, m), a.x);
+      a.y += w[0];
+      b.x = fmaf(w[1], stage.at(1, m), b.x);
+      b.y += w[1];
+      at[0] = a;
+      at[args.region_width] = b;
+      __syncwarp();
+    }
   }
 };
 
 // The cell's sums join those of the pixels.
 __device__ void add_region(const FilterArgs& args, const float2* region, int x0, int y0) {
   const int pixels = args.region_width * args.region_height;
-  for (int i = threadIdx.x; i < pixels; i += kWarps * 32) {
+  for (int i = threadIdx.x; i < pixels; i += blockDim.x) {
     const float2 sums = region[i];
     const int x = x0 + i % args.region_width, y = y0 + i / args.region_width;
     const int ox = x - args.out.x, oy = y - args.out.y;
@@ -337,24 +438,28 @@ __device__ void add_region(const FilterArgs& args, const float2* region, int x0,
 }
 
 template <bool kWiener, int kLargest>
-__global__ void __launch_bounds__(kWarps * 32, kWiener && kLargest > 16 ? 3 : 4)
+__global__ void __launch_bounds__(kWarps<kLargest> * 32, kBlocks<kLargest>)
     filter_cells(const __grid_constant__ FilterArgs args) {
   extern __shared__ float2 sums[];
+  constexpr int kWarpCount = kWarps<kLargest>;
+  const int warp = threadIdx.x / 32, references = args.cell * args.cell;
+  const Stage<kLargest> stage{reinterpret_cast<float*>(sums + args.region_width *
+                                                                  args.region_height) +
+                              warp * 2 * kLargest * 32 + threadIdx.x % 32};
   const ReferenceGrid& grid = args.grid;
   const int column0 = (args.first_column + static_cast<int>(blockIdx.x)) * args.cell;
   const int row0 = (args.first_row + static_cast<int>(blockIdx.y)) * args.cell;
   const int x0 = grid.x(column0) - args.radius, y0 = grid.y(row0) - args.radius;
-  for (int i = threadIdx.x; i < args.region_width * args.region_height; i += kWarps * 32) {
+  for (int i = threadIdx.x; i < args.region_width * args.region_height; i += kWarpCount * 32) {
     sums[i] = {0.0f, 0.0f};
   }
   __syncthreads();
   const Lane lane = make_lane(args);
   const Basis forward = load_basis(args.forward, lane.index);
   const Basis inverse = load_basis(args.inverse, lane.index);
-  const int warp = threadIdx.x / 32, references = args.cell * args.cell;
-  const int rounds = (references + kWarps - 1) / kWarps;
+  const int rounds = (references + kWarpCount - 1) / kWarpCount;
   for (int round = 0; round < rounds; ++round) {
-    const int number = round * kWarps + warp;
+    const int number = round * kWarpCount + warp;
     const int column = column0 + number % args.cell - grid.column;
     const int row = row0 + number / args.cell - grid.row;
     unsigned entry = kNoPatch;
@@ -370,10 +475,12 @@ __global__ void __launch_bounds__(kWarps * 32, kWiener && kLargest > 16 ? 3 : 4)
                                           args.noisy_stride + x - args.noisy_rect.x;
     const float* pilot = args.pilot + static_cast<ptrdiff_t>(y - args.pilot_rect.y) *
                                           args.pilot_stride + x - args.pilot_rect.x;
-    GroupFilter<kWiener, kLargest>{args, lane, forward, inverse,
-                         sums + (y - y0) * args.region_width + x - x0, noisy, pilot, entry, warp,
-                         round + warp > 0, round * kWarps + warp + 1 < rounds * kWarps}
-        .run(count);
+    const GroupFilter<kWiener, kLargest> filter{args,  lane,  forward, inverse, stage,
+                                                noisy, pilot, entry,   count};
+    const float weight = filter.run();
+    if (number > 0) wait_turn(warp);
+    filter.add(weight, sums + (y - y0) * args.region_width + x - x0);
+    if (number + 1 < rounds * kWarpCount) pass_turn<kWarpCount>(warp);
   }
   __syncthreads();
   add_region(args, sums, x0, y0);
@@ -425,8 +532,11 @@ void filter_stage(const StageJob& job, int c, double progress_from, double progr
   args.shrink = stage.shrink[c];
   set_padded(stage, args);
   set_cell(stage, args);
-  const size_t bytes = sizeof(float2) * args.region_width * args.region_height;
-  const auto kernel = stage.group > 16
+  const int largest = stage.group > 16 ? 32 : 16;
+  const int warps = largest > 16 ? kWarps<32> : kWarps<16>;
+  const size_t bytes =
+      sizeof(float2) * (args.region_width * args.region_height + warps * largest * 32);
+  const auto kernel = largest > 16
                           ? (wiener ? filter_cells<true, 32> : filter_cells<false, 32>)
                           : (wiener ? filter_cells<true, 16> : filter_cells<false, 16>);
   allow_shared(kernel, bytes);
@@ -441,7 +551,7 @@ void filter_stage(const StageJob& job, int c, double progress_from, double progr
     checkpoint(*job.method, progress_from + (progress_to - progress_from) * row / rows);
     args.first_row = first_row + row;
     const dim3 blocks(columns, std::min(band, rows - row));
-    kernel<<<blocks, kWarps * 32, bytes, job.method->stream>>>(args);
+    kernel<<<blocks, warps * 32, bytes, job.method->stream>>>(args);
     check_launch("BM3D filtering");
   }
 }

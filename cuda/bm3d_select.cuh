@@ -13,18 +13,26 @@ namespace grainless::cuda {
 inline constexpr unsigned kFullWarp = 0xffffffffu;
 inline constexpr uint32_t kNoKey = 0xffffffffu;
 
-__device__ __forceinline__ uint32_t exchange(uint32_t key, int distance, bool smaller) {
+// Of a lane's key and that of the lane `distance` away, the lower lane keeps the smaller.
+__device__ __forceinline__ uint32_t exchange(uint32_t key, int distance, int lane) {
   const uint32_t other = __shfl_xor_sync(kFullWarp, key, distance);
-  return smaller ? min(key, other) : max(key, other);
+  return (lane & distance) == 0 ? min(key, other) : max(key, other);
+}
+
+// Where a run of `size` lanes shall descend, its keys are inverted and ascend.
+__device__ __forceinline__ uint32_t inversion(int size, int lane) {
+  return size == 32 || (lane & size) != 0 ? ~0u : 0u;
 }
 
 __device__ __forceinline__ uint32_t sorted_descending(uint32_t key, int lane) {
+  key ^= inversion(2, lane);
 #pragma unroll
   for (int size = 2; size <= 32; size *= 2) {
 #pragma unroll
     for (int distance = size / 2; distance >= 1; distance /= 2) {
-      key = exchange(key, distance, ((lane & distance) == 0) != ((lane & size) == 0));
+      key = exchange(key, distance, lane);
     }
+    key ^= inversion(size, lane) ^ (size < 32 ? inversion(2 * size, lane) : 0u);
   }
   return key;
 }
@@ -33,9 +41,7 @@ __device__ __forceinline__ uint32_t sorted_descending(uint32_t key, int lane) {
 __device__ __forceinline__ uint32_t merged_smallest(uint32_t best, uint32_t key, int lane) {
   best = min(best, sorted_descending(key, lane));
 #pragma unroll
-  for (int distance = 16; distance >= 1; distance /= 2) {
-    best = exchange(best, distance, (lane & distance) == 0);
-  }
+  for (int distance = 16; distance >= 1; distance /= 2) best = exchange(best, distance, lane);
   return best;
 }
 
