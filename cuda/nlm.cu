@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <bit>
+#include <climits>
 #include <cmath>
 
 #include "check.h"
@@ -25,26 +27,28 @@ int ceil_div(int a, int b) {
   return (a + b - 1) / b;
 }
 
+constexpr double kLog2e = 1.4426950408889634;
+
+// The hardware's 2^x gives 0 under x = -126, which is where weights count as nothing.
+constexpr double kTop = kNlmCutoff * kLog2e - 126.0;
+
 NlmCurve curve_of(const NlmWeight& weight) {
-  // The hardware's 2^x gives 0 under x = -126, which is where weights count as nothing.
-  constexpr double kLog2e = 1.4426950408889634;
   if (weight.enabled == 0) return {};
-  const double top = kNlmCutoff * kLog2e - 126.0;
   return {static_cast<float>(double{weight.gain} * weight.decay * kLog2e),
-          static_cast<float>(2.0 * weight.decay * kLog2e + top), static_cast<float>(top), 1};
+          static_cast<float>(2.0 * weight.decay * kLog2e + kTop), 1};
 }
 
-// Chunks of a row of displacements start at multiples of 4, so that a chunk's first column falls on
-// the first of a quad.
-void cut_displacements(int radius, NlmArgs& a) {
-  const int side = 2 * radius + 1;
-  a.chunk = side;
-  a.chunks = 1;
-  while (a.chunk > kNlmChunk) {
-    ++a.chunks;
-    a.chunk = (ceil_div(side, a.chunks) + 3) / 4 * 4;
+// Cuts the window's rows into chunks of the size that wastes least, the largest of equals.
+void cut_displacements(NlmArgs& a) {
+  const int side = 2 * a.radius + 1;
+  int least = INT_MAX;
+  for (int chunk : kNlmChunks) {
+    const int padded = ceil_div(side, chunk) * chunk;
+    if (padded >= least) continue;
+    least = padded;
+    a.chunk = chunk;
   }
-  a.chunks = ceil_div(side, a.chunk);
+  a.chunks = least / a.chunk;
   a.groups = a.chunks * side;
 }
 
@@ -58,29 +62,30 @@ NlmArgs geometry(const LevelPlan& level, const Rect& target) {
   a.radius = nlm.radius;
   a.lead = a.low <= 4 ? 4 : kLargestLead;
   a.strip_step = kNlmColumns - 2 * a.lead;
-  cut_displacements(nlm.radius, a);
-  a.quads = ceil_div(kNlmColumns + 2 * a.radius, 4);
-  const int first = target.x / 4 * 4;
+  cut_displacements(a);
+  a.quads = ceil_div(kNlmColumns + a.chunks * a.chunk - 1, 4);
+  const int first = target.x / 4 * 4;  // quads stand at absolute multiples of 4
   a.x0 = first - a.lead - a.radius;
   a.y0 = target.y - a.radius - a.low;
   a.strips = ceil_div(target.right() - first, a.strip_step);
   a.columns = (a.strips - 1) * a.strip_step + 4 * a.quads;
   a.rows = target.height + 2 * a.radius + a.patch - 1;
   a.pitch = (a.columns + 31) / 32 * 32;
-  a.anchored = a.radius + a.low >= 3;  // the quad's first pixel lies in the halo
+  a.anchored = a.radius + a.low >= 3;  // the first of a quad lies in the halo
+  a.sums_plane = static_cast<size_t>(kNlmColumns) * a.strips * target.height;
   return a;
 }
 
 struct ScratchLayout {
   size_t match, values, sums, total;  // offsets, bytes
 
-  ScratchLayout(const NlmArgs& a, int channels, int width, int height) {
+  ScratchLayout(const NlmArgs& a, int channels) {
     const size_t pixels = static_cast<size_t>(a.pitch) * a.rows;
     match = 0;
     values = aligned(pixels * (channels == 3 ? 8 : 4));
     sums = values + aligned(pixels * (channels == 3 ? 16 : 8));
-    const size_t components = channels == 3 ? 6 : 3;
-    total = sums + (a.groups > 1 ? aligned(components * width * height * sizeof(float)) : 0);
+    const size_t components = channels == 3 ? 7 : 3;
+    total = sums + (a.groups > 1 ? aligned(components * a.sums_plane * sizeof(float)) : 0);
   }
 };
 
@@ -94,7 +99,7 @@ int device_attribute(cudaDeviceAttr attribute) {
 size_t shared_bytes(const NlmArgs& a, int channels, int weights) {
   return channels == 1  ? NlmShared<1, 3>::bytes(a)
          : weights == 1 ? NlmShared<3, 5>::bytes(a)
-                        : NlmShared<3, 6>::bytes(a);
+                        : NlmShared<3, 7>::bytes(a);
 }
 
 // As many warps as shared memory holds, evenly spread over the passes. The sums don't depend on it.
@@ -103,8 +108,8 @@ size_t choose_warps(int channels, int weights, NlmArgs& a) {
   for (int most = kNlmWarps;; --most) {
     a.warps = ceil_div(a.groups, ceil_div(a.groups, most));
     const int dys = std::min(2 * a.radius + 1, (a.warps + 2 * a.chunks - 2) / a.chunks);
-    a.value_rows = dys + 1;
-    a.match_rows = dys + a.patch + 1;
+    a.value_rows = std::bit_ceil(dys + 1u);
+    a.match_rows = std::bit_ceil(dys + a.patch + 1u);
     const size_t bytes = shared_bytes(a, channels, weights);
     if (bytes <= limit) return bytes;
     if (most == 1) throw Error(ErrorCode::kDeviceFailed, "too little shared memory for the window");
@@ -138,25 +143,24 @@ NlmArgs make_args(const MethodJob& job) {
   a.source = job.source;
   a.target = job.target;
   a.centre = nlm.centre;
+  a.top = static_cast<float>(kTop);
   a.luma = curve_of(nlm.luma);
   a.chroma = curve_of(nlm.chroma);
   std::copy_n(nlm.match_centre, kMaxChannels, a.match_centre);
   std::copy_n(nlm.match_scale, kMaxChannels, a.match_scale);
-  const Rect& rect = job.target.rect;
-  const ScratchLayout layout(a, job.source.channels, rect.width, rect.height);
+  const ScratchLayout layout(a, job.source.channels);
   if (layout.total > job.scratch_bytes) throw Error(ErrorCode::kInternal, "NLM: scratch too small");
   auto* scratch = static_cast<unsigned char*>(job.scratch);
   a.match = scratch + layout.match;
   a.values = scratch + layout.values;
   a.sums = reinterpret_cast<float*>(scratch + layout.sums);
-  a.sums_plane = static_cast<size_t>(rect.width) * rect.height;
   return a;
 }
 
-NlmKernel kernel_for(const NlmPlan& nlm, int channels) {
-  return channels == 1    ? nlm_kernel_grey(nlm.patch)
-         : nlm.joint != 0 ? nlm_kernel_colour(nlm.patch)
-                          : nlm_kernel_colour_two_weights(nlm.patch);
+NlmKernel kernel_for(const NlmPlan& nlm, int channels, int chunk) {
+  return channels == 1    ? nlm_kernel_grey(nlm.patch, chunk)
+         : nlm.joint != 0 ? nlm_kernel_colour(nlm.patch, chunk)
+                          : nlm_kernel_colour_two_weights(nlm.patch, chunk);
 }
 
 void copy_planes(const MethodJob& job) {
@@ -174,9 +178,8 @@ void copy_planes(const MethodJob& job) {
 }  // namespace
 
 size_t nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height) {
-  // The target is no larger than the source; its first column may stand 3 pixels into a quad.
-  const NlmArgs a = geometry(level, {3, 0, width, height});
-  return ScratchLayout(a, channels, width, height).total;
+  // The target is no larger than the source, and may start 3 pixels into a quad.
+  return ScratchLayout(geometry(level, {3, 0, width, height}), channels).total;
 }
 
 void run_nlm(const MethodJob& job) {
@@ -191,7 +194,7 @@ void run_nlm(const MethodJob& job) {
   const double pairs = 1.0 * a.block_rows * a.strip_step * a.groups * a.chunk;
   const int at_once = processors * std::max(1, static_cast<int>(kLaunchPairs / pairs));
 
-  const NlmKernel kernel = kernel_for(nlm, job.source.channels);
+  const NlmKernel kernel = kernel_for(nlm, job.source.channels, a.chunk);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(shared)),
         "NLM: shared memory");

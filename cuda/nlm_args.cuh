@@ -11,10 +11,14 @@
 namespace grainless::cuda {
 
 inline constexpr int kNlmColumns = 128;  // of a strip: 32 lanes, a quad of 4 columns each
-inline constexpr int kNlmChunk = 21;     // horizontal displacements whose column sums a lane holds
-inline constexpr int kNlmWarps =
-    12;  // most warps a block: what 168 registers a thread leave room for
-inline constexpr int kNlmThreads = 32 * kNlmWarps;
+#ifndef TUNE_WARPS
+#define TUNE_WARPS 16
+#define TUNE_CHUNKS 7, 5
+#endif
+inline constexpr int kNlmWarps = TUNE_WARPS;  // most warps a block; see nlm_kernel.cuh
+// Horizontal displacements whose column sums a lane can hold; the window's side is cut into chunks
+// of the size that leaves the least over.
+inline constexpr int kNlmChunks[] = {TUNE_CHUNKS};
 
 // Interleaved pixels of the padded planes. `area` is the sum of squares of the match values over
 // the patch and all channels, bits of an int.
@@ -23,18 +27,20 @@ struct NlmPixel;
 template <>
 struct NlmPixel<1> {
   using Match = int;
+  using Own = int;       // a match value times 2 or -2
   using Value = float2;  // y, area
 };
 template <>
 struct NlmPixel<3> {
   using Match = uint2;   // y | u << 16, v
+  using Own = int4;      // y, u, v
   using Value = float4;  // y, u, v, area
 };
 
-// w = 2^min(top, offset - slope * D). All weights carry one factor, such that what NlmWeight calls
-// zero (kNlmCutoff) is where the hardware's 2^x falls to zero.
+// w = 2^min(NlmArgs::top, offset - slope * D). All weights carry one factor, such that what
+// NlmWeight calls zero (kNlmCutoff) is where the hardware's 2^x falls to zero.
 struct NlmCurve {
-  float slope, offset, top;
+  float slope, offset;
   int enabled;
 };
 
@@ -50,19 +56,20 @@ struct NlmArgs {
   int image_width, image_height;
   int patch, low, high;  // the patch of p spans p - low .. p + high
   int radius;
-  int chunk, chunks;  // displacements of one row: chunks of `chunk`, the last one may be shorter
+  int chunk, chunks;  // a row of displacements is `chunks` chunks; the last may reach beyond it
   int groups;         // chunks * rows of displacements; one warp takes one at a time
   int warps;          // groups at once
   int lead, strip_step, strips;
   int quads;                   // quads of a row in shared memory
-  int value_rows, match_rows;  // rows in shared memory's rings
+  int value_rows, match_rows;  // rows in shared memory's rings: powers of two
   int block_rows, first_block;
-  int anchored;  // 1: sums are taken relative to the quad's first pixel
-  int centre;    // Centre
+  int anchored;                // 1: sums are of pixels less the first of their quad
+  int centre;                  // Centre
   NlmCurve luma, chroma;
+  float top;
   float match_centre[kMaxChannels], match_scale[kMaxChannels];
   float* sums;        // partial sums between passes over the displacements
-  size_t sums_plane;  // floats a component
+  size_t sums_plane;  // floats a component: [row][strip][128]
   DevicePlanes source, target;
 };
 
@@ -70,9 +77,9 @@ struct NlmArgs {
 void nlm_prepare(const NlmArgs& args, cudaStream_t stream);
 
 using NlmKernel = void (*)(NlmArgs);
-// The kernel for a patch size, channel count and one or two weights. nlm_kernel_*.cu.
-NlmKernel nlm_kernel_grey(int patch);
-NlmKernel nlm_kernel_colour(int patch);
-NlmKernel nlm_kernel_colour_two_weights(int patch);
+// The kernel for a patch size, chunk, channel count and one or two weights. nlm_kernel_*.cu.
+NlmKernel nlm_kernel_grey(int patch, int chunk);
+NlmKernel nlm_kernel_colour(int patch, int chunk);
+NlmKernel nlm_kernel_colour_two_weights(int patch, int chunk);
 
 }  // namespace grainless::cuda

@@ -4,21 +4,24 @@
 // in integers: exact in any order.
 //
 // A block owns a strip of 128 columns and walks down it row by row. Each of its warps takes one
-// group of up to 21 displacements, (dx .. dx + 20, dy); a lane holds four neighbouring columns and
-// keeps their 84 column sums over the height of a patch in registers: a step adds the products of
-// the row that enters the patch and subtracts those of the row that leaves it. Sums over the width
-// come from the neighbouring lanes, the weight follows at once, and the weighted pixels are summed
-// in registers over the group. Weights never leave the registers. Per row and pixel the warps' sums
-// meet in shared memory and are added in the order of the groups; more groups than warps make
-// several passes over the block's rows, with the sums of a pixel in device memory between them.
+// group of displacements, a chunk of one row of the search window; a lane holds four neighbouring
+// columns and keeps their column sums over the height of a patch in registers, one a displacement:
+// a step adds the products of the row that enters the patch and subtracts those of the row that
+// leaves it. Sums over the width come from the neighbouring lanes, the weight follows at once, and
+// the weighted pixels are summed in registers over the group. Weights never leave the registers.
+// Per row and pixel the warps' sums meet in shared memory and are added in the order of the groups;
+// more groups than warps make several passes over the block's rows, with the sums of a pixel in
+// device memory between them.
 //
 // Per pixel and displacement (colour, 9 x 9): 6 multiply-adds for products, 2 shuffles and 1.5 adds
-// for the box, 6 for distance and weight, 5 for the sums, 3 for loads: about 24 issue slots.
+// for the box, 6 for distance and weight, 8 for the sums, 4 for loads, 4 for what a row costs:
+// about 31 issue slots.
 #pragma once
 
 #include <cuda_pipeline.h>
 
-#include <climits>
+#include <cmath>
+#include <iterator>
 
 #include "nlm_args.cuh"
 
@@ -27,7 +30,7 @@ namespace grainless::cuda {
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 inline constexpr int kScanPad = 4;  // quads either side of a warp's scanned row
 inline constexpr int kScanRow = 32 + 2 * kScanPad;
-inline constexpr int kScanInts = 2 * 4 * kScanRow;  // a warp: two rows by turns
+inline constexpr int kOwnRows = 4;  // from the row after this to the one being finished
 
 // A row in shared memory: column c at (c % 4) * quads + c / 4, so that lanes reading every fourth
 // column touch neighbouring words.
@@ -35,38 +38,43 @@ __device__ __forceinline__ int quad_index(int column, int quads) {
   return (column & 3) * quads + (column >> 2);
 }
 
-// A block's shared memory. Buffers by turns: own rows 3 (this, next, the one being finished),
-// partial sums 2.
+// A block's shared memory.
 template <int kChannels, int kComponents>
 struct NlmShared {
   using Match = typename NlmPixel<kChannels>::Match;
+  using Own = typename NlmPixel<kChannels>::Own;
   using Value = typename NlmPixel<kChannels>::Value;
 
-  Value* values;      // [value_rows][4 * quads]
-  Value* own_values;  // [3][128]
-  Match* match;       // [match_rows][4 * quads]
-  Match* own_new;     // [3][128]: the row that enters the patch
-  Match* own_old;     // [3][128]: the row that leaves it
+  Value* values;      // ring of value_rows rows, [4 * quads]
+  Value* own_values;  // ring of kOwnRows rows, [128]
+  Own* entering;      // [2][128]: -2 * the row that enters the patch
+  Own* leaving;       // [2][128]: 2 * the row that leaves it
   float* partial;     // [2][warps][kComponents][128]
-  int* scan;          // [warps][kScanInts]
+  float* totals;      // [2][kComponents][128]
+  Match* match;       // ring of match_rows rows, [4 * quads]
+  Match* raw;         // [2][entering, leaving][128]
+  int* scan;          // [warps][4][kScanRow]
 
   __host__ __device__ static size_t bytes(const NlmArgs& a) {
     const size_t row = 4 * a.quads;
-    return sizeof(Value) * (a.value_rows * row + 3 * kNlmColumns) +
-           sizeof(Match) * (a.match_rows * row + 6 * kNlmColumns) +
-           sizeof(float) * 2 * a.warps * kComponents * kNlmColumns +
-           sizeof(int) * a.warps * kScanInts;
+    return sizeof(Value) * (a.value_rows * row + kOwnRows * kNlmColumns) +
+           sizeof(Own) * 4 * kNlmColumns +
+           sizeof(float) * 2 * (a.warps + 1) * kComponents * kNlmColumns +
+           sizeof(Match) * (a.match_rows * row + 4 * kNlmColumns) +
+           sizeof(int) * a.warps * 4 * kScanRow;
   }
 
   __device__ NlmShared(void* memory, const NlmArgs& a) {
     const int row = 4 * a.quads;
     values = static_cast<Value*>(memory);
     own_values = values + a.value_rows * row;
-    partial = reinterpret_cast<float*>(own_values + 3 * kNlmColumns);
-    match = reinterpret_cast<Match*>(partial + 2 * a.warps * kComponents * kNlmColumns);
-    own_new = match + a.match_rows * row;
-    own_old = own_new + 3 * kNlmColumns;
-    scan = reinterpret_cast<int*>(own_old + 3 * kNlmColumns);
+    entering = reinterpret_cast<Own*>(own_values + kOwnRows * kNlmColumns);
+    leaving = entering + 2 * kNlmColumns;
+    partial = reinterpret_cast<float*>(leaving + 2 * kNlmColumns);
+    totals = partial + 2 * a.warps * kComponents * kNlmColumns;
+    match = reinterpret_cast<Match*>(totals + 2 * kComponents * kNlmColumns);
+    raw = match + a.match_rows * row;
+    scan = reinterpret_cast<int*>(raw + 4 * kNlmColumns);
   }
 };
 
@@ -77,6 +85,20 @@ __device__ __forceinline__ void unpack(uint2 match, int (&out)[3]) {
   out[0] = static_cast<int16_t>(match.x & 0xffffu);
   out[1] = static_cast<int>(match.x) >> 16;
   out[2] = static_cast<int16_t>(match.y & 0xffffu);
+}
+
+__device__ __forceinline__ void unpack(int4 match, int (&out)[3]) {
+  out[0] = match.x;
+  out[1] = match.y;
+  out[2] = match.z;
+}
+__device__ __forceinline__ int scaled(int match, int factor) {
+  return factor * match;
+}
+__device__ __forceinline__ int4 scaled(uint2 match, int factor) {
+  int m[3];
+  unpack(match, m);
+  return make_int4(factor * m[0], factor * m[1], factor * m[2], 0);
 }
 
 __device__ __forceinline__ void unpack(float2 value, float (&out)[1], int& area) {
@@ -90,9 +112,8 @@ __device__ __forceinline__ void unpack(float4 value, float (&out)[3], int& area)
   area = __float_as_int(value.w);
 }
 
-__device__ __forceinline__ float nlm_weight(const NlmCurve& curve, int distance) {
-  const float exponent =
-      fminf(fmaf(__int2float_rn(distance), -curve.slope, curve.offset), curve.top);
+__device__ __forceinline__ float nlm_weight(const NlmCurve& curve, int distance, float top) {
+  const float exponent = fminf(fmaf(__int2float_rn(distance), -curve.slope, curve.offset), top);
   float weight;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(weight) : "f"(exponent));
   return weight;
@@ -156,127 +177,138 @@ __device__ __forceinline__ void box_sums_any(const NlmArgs& a, const int (&colum
 }
 
 // One warp's work on one group of displacements.
-template <int kPatch, int kChannels, int kWeights>
+template <int kPatch, int kChannels, int kWeights, int kChunk>
 struct NlmWarp {
   using Match = typename NlmPixel<kChannels>::Match;
+  using Own = typename NlmPixel<kChannels>::Own;
   using Value = typename NlmPixel<kChannels>::Value;
-  static constexpr int kComponents = kChannels + kWeights + 1;
+  // Weighted pixels a channel, then sums of weights and largest weights.
+  static constexpr int kComponents = kChannels + 2 * kWeights;
 
-  int column[kNlmChunk][4];  // sums of products of columns over the patch's height, times -2
-  int count;                 // displacements of the group
-  int centre;                // which of them is (0, 0), or -1
+  int column[kChunk][4];  // sums of products of columns over the patch's height, times -2
+  float top[kChunk];      // NlmArgs::top; minus infinity where a displacement is not used
+  int offset[4];          // of the group's window in a row in shared memory, columns 0 to 3
 
-  __device__ void clear() {
+  __device__ void start(const NlmArgs& a, int group) {
+    const int first = group % a.chunks * a.chunk, lane = threadIdx.x & 31;
+    const bool centre_row = group / a.chunks == a.radius;
 #pragma unroll
-    for (int k = 0; k < kNlmChunk; ++k) {
+    for (int k = 0; k < kChunk; ++k) {
+      const int dx = first + k - a.radius;
+      top[k] = dx > a.radius || (centre_row && dx == 0) ? -INFINITY : a.top;
 #pragma unroll
       for (int i = 0; i < 4; ++i) column[k][i] = 0;
     }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) offset[j] = lane + quad_index(first + j, a.quads);
   }
 
-  __device__ static void load_own(const Match* own, int factor, int (&out)[4][kChannels]) {
+  __device__ static void load_own(const Own* row, int (&own)[4][kChannels]) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      unpack(own[i * 32 + (threadIdx.x & 31)], out[i]);
-#pragma unroll
-      for (int c = 0; c < kChannels; ++c) out[i][c] *= factor;
-    }
+    for (int i = 0; i < 4; ++i) unpack(row[i * 32 + (threadIdx.x & 31)], own[i]);
   }
 
   __device__ __forceinline__ void add_products(int k, const int (&own)[4][kChannels],
-                                               const int (&other)[4][kChannels]) {
+                                               const int (&window)[4][kChannels]) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
 #pragma unroll
-      for (int c = 0; c < kChannels; ++c) column[k][i] += own[i][c] * other[(k + i) & 3][c];
+      for (int c = 0; c < kChannels; ++c) column[k][i] += own[i][c] * window[(k + i) & 3][c];
     }
   }
 
-  // Adds one row's products: `own` at the lane's columns, `other` (a ring's row) at the lane's
-  // first column displaced by the group's first dx.
-  __device__ void add_row(const Match* own_row, const Match* other, int quads, int factor) {
+  // Adds one row's products, of the lane's own columns with the ring's row.
+  __device__ __forceinline__ void add_row(const Own* own_row, const Match* row) {
     int own[4][kChannels], window[4][kChannels];
-    load_own(own_row, factor, own);
+    load_own(own_row, own);
 #pragma unroll
-    for (int j = 0; j < 3; ++j) unpack(other[quad_index(j, quads)], window[j]);
-#pragma unroll
-    for (int k = 0; k < kNlmChunk; ++k) {
-      if (k >= count) break;
-      unpack(other[quad_index(k + 3, quads)], window[(k + 3) & 3]);
-      add_products(k, own, window);
+    for (int j = 0; j < kChunk + 3; ++j) {
+      unpack(row[offset[j & 3] + (j >> 2)], window[j & 3]);
+      if (j >= 3) add_products(j - 3, own, window);
     }
   }
 
   // Adds the row that completes the patches, and sums the group's weighted pixels of the row of
-  // patch centres into partial[kComponents][128].
-  __device__ void weigh_row(const NlmArgs& a, const Match* own_row, const Match* other,
-                            const Value* own_values, const Value* values, int* scan,
-                            float* partial) {
-    const int lane = threadIdx.x & 31, quads = a.quads;
+  // patch centres into partial[kComponents][128]. The pixels are taken relative to the quad's
+  // first, which keeps a constant picture what it is to the last bit.
+  __device__ __forceinline__ void weigh_row(const NlmArgs& a, const Own* own_row, const Match* row,
+                                            const Value* own_values, const Value* values, int* scan,
+                                            float* partial) {
+    const int lane = threadIdx.x & 31;
     int own[4][kChannels], window[4][kChannels], own_area[4], area[4];
     float anchor[kChannels], pixel[4][kChannels];
-    load_own(own_row, -2, own);
+    load_own(own_row, own);
 #pragma unroll
     for (int i = 0; i < 4; ++i) unpack(own_values[i * 32 + lane], pixel[i], own_area[i]);
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) anchor[c] = a.anchored ? pixel[0][c] : 0.0f;
-    const auto load = [&](int j) {
-      unpack(other[quad_index(j, quads)], window[j & 3]);
-      unpack(values[quad_index(j, quads)], pixel[j & 3], area[j & 3]);
+    float sum[kChannels + kWeights][4] = {};
+    int largest[kWeights][4] = {}, before[kWeights][4];
+#pragma unroll
+    for (int j = 0; j < kChunk + 3; ++j) {
+      const int at = offset[j & 3] + (j >> 2), k = j - 3;
+      unpack(row[at], window[j & 3]);
+      unpack(values[at], pixel[j & 3], area[j & 3]);
 #pragma unroll
       for (int c = 0; c < kChannels; ++c) pixel[j & 3][c] -= anchor[c];
-    };
-    float sum[kChannels][4] = {}, total[kWeights][4] = {};
-    int smallest[4] = {INT_MAX, INT_MAX, INT_MAX, INT_MAX};
-#pragma unroll
-    for (int j = 0; j < 3; ++j) load(j);
-#pragma unroll
-    for (int k = 0; k < kNlmChunk; ++k) {
-      if (k >= count) break;
-      load(k + 3);
+      if (k < 0) continue;
       add_products(k, own, window);
-      if (k == centre) continue;
       int box[4];
       if constexpr (kPatch > 0) {
         box_sums<kPatch>(column[k], box);
       } else {
-        box_sums_any(a, column[k], scan + (k & 1) * 4 * kScanRow, box);
+        box_sums_any(a, column[k], scan, box);
       }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int j = (k + i) & 3, distance = box[i] + own_area[i] + area[j];
-        smallest[i] = min(smallest[i], distance);
-        const float luma = nlm_weight(a.luma, distance);
-        const float chroma = kWeights == 2 ? nlm_weight(a.chroma, distance) : luma;
-        total[0][i] += luma;
-        if constexpr (kWeights == 2) total[1][i] += chroma;
+        const int q = (k + i) & 3, distance = box[i] + own_area[i] + area[q];
+        float weight[kWeights];
+        weight[0] = nlm_weight(a.luma, distance, top[k]);
+        if constexpr (kWeights == 2) weight[1] = nlm_weight(a.chroma, distance, top[k]);
 #pragma unroll
         for (int c = 0; c < kChannels; ++c) {
-          sum[c][i] = fmaf(c == 0 ? luma : chroma, pixel[j][c], sum[c][i]);
+          sum[c][i] = fmaf(weight[c == 0 ? 0 : kWeights - 1], pixel[q][c], sum[c][i]);
+        }
+#pragma unroll
+        for (int w = 0; w < kWeights; ++w) {
+          // Bits of floats that are not negative have the floats' order; two at a time.
+          sum[kChannels + w][i] += weight[w];
+          const int bits = __float_as_int(weight[w]);
+          if (k % 2 != 0 || k == kChunk - 1) {
+            largest[w][i] = __vimax3_s32(largest[w][i], bits, k % 2 != 0 ? before[w][i] : 0);
+          }
+          before[w][i] = bits;
         }
       }
     }
-    const auto put = [&](int component, const float(&x)[4]) {
-      reinterpret_cast<float4*>(partial + component * kNlmColumns)[lane] =
-          make_float4(x[0], x[1], x[2], x[3]);
+    const auto put = [&](int component, float x, float y, float z, float w) {
+      reinterpret_cast<float4*>(partial + component * kNlmColumns)[lane] = make_float4(x, y, z, w);
     };
 #pragma unroll
-    for (int c = 0; c < kChannels; ++c) put(c, sum[c]);
+    for (int c = 0; c < kChannels + kWeights; ++c)
+      put(c, sum[c][0], sum[c][1], sum[c][2], sum[c][3]);
 #pragma unroll
-    for (int w = 0; w < kWeights; ++w) put(kChannels + w, total[w]);
-    reinterpret_cast<int4*>(partial + (kComponents - 1) * kNlmColumns)[lane] =
-        make_int4(smallest[0], smallest[1], smallest[2], smallest[3]);
+    for (int w = 0; w < kWeights; ++w) {
+      put(kChannels + kWeights + w, __int_as_float(largest[w][0]), __int_as_float(largest[w][1]),
+          __int_as_float(largest[w][2]), __int_as_float(largest[w][3]));
+    }
   }
 };
 
 // One block's walk: groups first_group .. first_group + groups - 1 over the rows first_row .. of
-// the target. Row numbers are relative to the target, ring indices to the first row loaded.
-template <int kPatch, int kChannels, int kWeights>
+// the target. Row numbers are relative to the target, ring indices to the first row loaded. Step t
+// adds row t of those that any patch of this walk touches and weighs the row y = t - patch + 1; the
+// warps' sums of row y are added in step t + 1, the row is finished in step t + 2.
+template <int kPatch, int kChannels, int kWeights, int kChunk>
 struct NlmWalk {
-  using Warp = NlmWarp<kPatch, kChannels, kWeights>;
+  using Warp = NlmWarp<kPatch, kChannels, kWeights, kChunk>;
   using Match = typename Warp::Match;
+  using Own = typename Warp::Own;
   using Value = typename Warp::Value;
   static constexpr int kComponents = Warp::kComponents;
+  // Housekeeping of a step, each by one warp: 5 rows to fetch, 2 to convert, sums, finishing.
+  static constexpr int kFirstSum = 7, kFirstFinish = kFirstSum + kComponents,
+                       kTasks = kFirstFinish + 4;
 
   const NlmArgs& a;
   NlmShared<kChannels, kComponents> shared;
@@ -284,160 +316,181 @@ struct NlmWalk {
   int first_group, groups, first_dy, dys;
 
   __device__ int patch() const { return kPatch > 0 ? kPatch : a.patch; }
-
-  // Asynchronous copies of one row of the padded planes.
-  template <typename T>
-  __device__ void fetch_wide(const void* plane, T* ring, int ring_rows, int index, int row) const {
-    const T* from =
-        static_cast<const T*>(plane) + static_cast<size_t>(row) * a.pitch + strip * a.strip_step;
-    T* to = ring + index % ring_rows * 4 * a.quads;
-    for (int i = threadIdx.x; i < 4 * a.quads; i += blockDim.x) {
-      __pipeline_memcpy_async(to + quad_index(i, a.quads), from + i, sizeof(T));
-    }
+  __device__ bool last_pass() const { return first_group + groups == a.groups; }
+  __device__ const Match* match_row(int index) const {
+    return shared.match + (index & (a.match_rows - 1)) * 4 * a.quads;
   }
+  __device__ const Value* value_row(int index) const {
+    return shared.values + (index & (a.value_rows - 1)) * 4 * a.quads;
+  }
+  __device__ Value* own_values(int t) const {
+    return shared.own_values + (t & (kOwnRows - 1)) * kNlmColumns;
+  }
+  __device__ Match* raw(int t, int leaving) const {
+    return shared.raw + ((t & 1) * 2 + leaving) * kNlmColumns;
+  }
+  __device__ float* partial(int y, int warp) const {
+    return shared.partial + ((y & 1) * a.warps + warp) * kComponents * kNlmColumns;
+  }
+  __device__ float* totals(int y) const {
+    return shared.totals + (y & 1) * kComponents * kNlmColumns;
+  }
+
+  // A warp copies, asynchronously, `count` pixels of a row of the padded planes, quads of `quads`.
   template <typename T>
-  __device__ void fetch_own(const void* plane, T* buffers, int turn, int row) const {
-    const T* from = static_cast<const T*>(plane) + static_cast<size_t>(row) * a.pitch + a.radius +
-                    strip * a.strip_step;
-    T* to = buffers + turn % 3 * kNlmColumns;
-    for (int i = threadIdx.x; i < kNlmColumns; i += blockDim.x) {
-      __pipeline_memcpy_async(to + quad_index(i, 32), from + i, sizeof(T));
+  __device__ void fetch(const void* plane, int row, int column, int count, int quads,
+                        const T* to) const {
+    const T* from = static_cast<const T*>(plane) + static_cast<size_t>(row) * a.pitch +
+                    strip * a.strip_step + column;
+    for (int i = threadIdx.x & 31; i < count; i += 32) {
+      __pipeline_memcpy_async(const_cast<T*>(to) + quad_index(i, quads), from + i, sizeof(T));
     }
   }
   __device__ void fetch_match(int index) const {
-    fetch_wide(a.match, shared.match, a.match_rows, index, first_row + a.radius + first_dy + index);
+    const int row = first_row + a.radius + first_dy + index;
+    fetch(a.match, row, 0, 4 * a.quads, a.quads, match_row(index));
   }
   __device__ void fetch_values(int index) const {
-    fetch_wide(a.values, shared.values, a.value_rows, index,
-               first_row + a.radius + a.low + first_dy + index);
+    const int row = first_row + a.radius + a.low + first_dy + index;
+    fetch(a.values, row, 0, 4 * a.quads, a.quads, value_row(index));
   }
-  // Step t adds the row t of those that any patch of this walk touches, and completes the result
-  // row t - patch + 1.
-  __device__ void fetch_own_rows(int t) const {
-    const int row = first_row + a.radius + t;
-    fetch_own(a.match, shared.own_new, t, row);
-    if (t >= patch()) fetch_own(a.match, shared.own_old, t, row - patch());
-    if (t >= patch() - 1) fetch_own(a.values, shared.own_values, t, row - patch() + 1 + a.low);
+  __device__ void fetch_raw(int t, int leaving) const {
+    const int row = first_row + a.radius + t - (leaving != 0 ? patch() : 0);
+    fetch(a.match, row, a.radius, kNlmColumns, 32, raw(t, leaving));
+  }
+  __device__ void fetch_own_values(int t) const {
+    const int row = first_row + a.radius + t - a.high;
+    fetch(a.values, row, a.radius, kNlmColumns, 32, own_values(t));
+  }
+  __device__ void convert(int t, int leaving) const {
+    Own* to = (leaving != 0 ? shared.leaving : shared.entering) + (t & 1) * kNlmColumns;
+    for (int i = threadIdx.x & 31; i < kNlmColumns; i += 32) {
+      to[i] = scaled(raw(t, leaving)[i], leaving != 0 ? 2 : -2);
+    }
   }
 
-  __device__ void fetch_first() const {
-    for (int i = 0; i < dys; ++i) {
+  // What must be there before step 0.
+  __device__ void prepare() const {
+    const int warp = threadIdx.x / 32;
+    for (int i = warp; i < dys; i += a.warps) {
       fetch_match(i);
       fetch_values(i);
     }
-    fetch_own_rows(0);
-  }
-  __device__ void fetch_next(int t) const {
-    fetch_match(t + dys);
-    if (t >= patch() - 1) fetch_values(t - patch() + 1 + dys);
-    fetch_own_rows(t + 1);
-  }
-
-  __device__ void run() const {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-    const int group = first_group + warp, steps = rows + patch() - 1;
-    const int dy = group / a.chunks - a.radius - first_dy;  // within the walk
-    const int start = group % a.chunks * a.chunk;           // first dx + radius
-    Warp work;
-    work.clear();
-    work.count = min(a.chunk, 2 * a.radius + 1 - start);
-    work.centre = group / a.chunks == a.radius && start <= a.radius && a.radius < start + work.count
-                      ? a.radius - start
-                      : -1;
-    const int at = lane + start / 4, row = 4 * a.quads;
-    fetch_first();
+    if (warp == 0) fetch_raw(0, 0);
+    if (warp == a.warps - 1) fetch_raw(1, 0);
     __pipeline_commit();
     __pipeline_wait_prior(0);
     __syncthreads();
-    for (int t = 0; t < steps; ++t) {
-      if (t + 1 < steps) fetch_next(t);
+    if (warp == 0) convert(0, 0);
+    __syncthreads();
+  }
+
+  __device__ void run_task(int task, int t, int steps) const {
+    const int y = t - patch() + 1;
+    if (task == 0) {
+      if (t + 1 < steps) fetch_match(t + dys);
+    } else if (task == 1) {
+      if (t + 1 < steps && y >= 0) fetch_values(y + dys);
+    } else if (task < 4) {
+      if (t + 2 < steps && (task == 2 || t + 2 >= patch())) fetch_raw(t + 2, task - 2);
+    } else if (task == 4) {
+      if (t + 1 < steps && y + 1 >= 0) fetch_own_values(t + 1);
+    } else if (task < kFirstSum) {
+      if (t + 1 < steps && (task == 5 || t + 1 >= patch())) convert(t + 1, task - 5);
+    } else if (task < kFirstFinish) {
+      if (y > 0 && y <= rows) add_partial(y - 1, task - kFirstSum);
+    } else {
+      if (y > 1 && y <= rows + 1 && last_pass()) finish(y - 2, task - kFirstFinish);
+    }
+  }
+
+  __device__ void run() const {
+    const int warp = threadIdx.x / 32, group = first_group + min(warp, groups - 1);
+    const int steps = rows + patch() - 1;
+    const int dy = group / a.chunks - a.radius - first_dy;  // within the walk
+    int* scan = shared.scan + warp * 4 * kScanRow;
+    if (kPatch == 0) {  // what a scan finds before the row's first column
+      for (int i = threadIdx.x & 31; i < 4 * kScanRow; i += 32) scan[i] = 0;
+    }
+    Warp work;
+    work.start(a, group);
+    prepare();
+    for (int t = 0; t < steps + 2; ++t) {
+      for (int task = warp; task < kTasks; task += a.warps) run_task(task, t, steps);
       __pipeline_commit();
-      const int done = t - patch();  // row whose partial sums are complete
-      if (done >= 0) reduce(done, t + 2);
-      if (warp < groups) {
-        const Match* entering = shared.match + (t + dy) % a.match_rows * row + at;
-        const Match* own = shared.own_new + t % 3 * kNlmColumns;
-        if (t >= patch()) {
-          work.add_row(shared.own_old + t % 3 * kNlmColumns,
-                       shared.match + (t + dy - patch()) % a.match_rows * row + at, a.quads, 2);
+      const int y = t - patch() + 1;
+      if (t < steps) {
+        // Warps beyond the last group repeat its work: a branch here would cost all of them more.
+        const Own* own = shared.entering + (t & 1) * kNlmColumns;
+        if (y > 0) {
+          work.add_row(shared.leaving + (t & 1) * kNlmColumns, match_row(t + dy - patch()));
         }
-        if (t < patch() - 1) {
-          work.add_row(own, entering, a.quads, -2);
+        if (y < 0) {
+          work.add_row(own, match_row(t + dy));
         } else {
-          const int y = t - patch() + 1;
-          work.weigh_row(a, own, entering, shared.own_values + t % 3 * kNlmColumns,
-                         shared.values + (y + dy) % a.value_rows * row + at,
-                         shared.scan + warp * kScanInts, partial(y, warp));
+          work.weigh_row(a, own, match_row(t + dy), own_values(t), value_row(y + dy), scan,
+                         partial(y, warp));
         }
       }
       __pipeline_wait_prior(0);
       __syncthreads();
     }
-    reduce(rows - 1, steps + 2);
-    __syncthreads();
   }
 
-  __device__ float* partial(int y, int warp) const {
-    return shared.partial + ((y & 1) * a.warps + warp) * kComponents * kNlmColumns;
-  }
-
-  // Adds the warps' sums of row y, a thread a column; turn: of the row's own values.
-  __device__ void reduce(int y, int turn) const {
-    for (int column = threadIdx.x; column < kNlmColumns; column += blockDim.x) {
-      const int x = a.x0 + a.radius + strip * a.strip_step + column - a.target.rect.x;
-      if (column < a.lead || column >= kNlmColumns - a.lead) continue;
-      if (x < 0 || x >= a.target.rect.width) continue;
-      float sum[kComponents - 1] = {};
-      int smallest = INT_MAX;
-      float* stored = a.sums + static_cast<size_t>(first_row + y) * a.target.rect.width + x;
-      if (first_group > 0) {
-#pragma unroll
-        for (int c = 0; c < kComponents - 1; ++c) sum[c] = stored[c * a.sums_plane];
-        smallest = __float_as_int(stored[(kComponents - 1) * a.sums_plane]);
-      }
-      for (int w = 0; w < groups; ++w) {
-        const float* from = partial(y, w) + column;
-#pragma unroll
-        for (int c = 0; c < kComponents - 1; ++c) sum[c] += from[c * kNlmColumns];
-        smallest = min(smallest, __float_as_int(from[(kComponents - 1) * kNlmColumns]));
-      }
-      if (first_group + groups < a.groups) {
-#pragma unroll
-        for (int c = 0; c < kComponents - 1; ++c) stored[c * a.sums_plane] = sum[c];
-        stored[(kComponents - 1) * a.sums_plane] = __int_as_float(smallest);
-      } else {
-        finish(x, first_row + y, column, turn, sum, smallest);
-      }
+  // A warp adds all warps' sums of one component of row y, in the order of the groups.
+  __device__ void add_partial(int y, int component) const {
+    const int lane = threadIdx.x & 31;
+    float4* stored = reinterpret_cast<float4*>(
+        a.sums + component * a.sums_plane +
+        (static_cast<size_t>(first_row + y) * a.strips + strip) * kNlmColumns);
+    float4 sum = first_group > 0 ? stored[lane] : make_float4(0, 0, 0, 0);
+    for (int w = 0; w < groups; ++w) {
+      const float4 x =
+          reinterpret_cast<const float4*>(partial(y, w) + component * kNlmColumns)[lane];
+      sum = component < kChannels + kWeights
+                ? make_float4(sum.x + x.x, sum.y + x.y, sum.z + x.z, sum.w + x.w)
+                : make_float4(fmaxf(sum.x, x.x), fmaxf(sum.y, x.y), fmaxf(sum.z, x.z),
+                              fmaxf(sum.w, x.w));
     }
+    if (last_pass()) {
+      stored = reinterpret_cast<float4*>(totals(y) + component * kNlmColumns);
+    }
+    stored[lane] = sum;
   }
 
-  __device__ void finish(int x, int y, int column, int turn, const float (&sum)[kComponents - 1],
-                         int smallest) const {
-    const Value* row = shared.own_values + turn % 3 * kNlmColumns;
+  // A warp writes a quarter of row y to the target.
+  __device__ void finish(int y, int quarter) const {
+    const int column = quarter * 32 + (threadIdx.x & 31);
+    const int x = a.x0 + a.radius + strip * a.strip_step + column - a.target.rect.x;
+    if (column < a.lead || column >= kNlmColumns - a.lead || x < 0) return;
+    if (x >= a.target.rect.width) return;
+    const Value* row = own_values(y + patch() - 1);
+    const float* sum = totals(y) + column;
     float own[kChannels], anchor[kChannels];
     int area;
-    unpack(row[quad_index(column, 32)], own, area);
     unpack(row[quad_index(column & ~3, 32)], anchor, area);
+    unpack(row[quad_index(column, 32)], own, area);
+    const Centre rule = static_cast<Centre>(a.centre);
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) {
-      const NlmCurve& curve = c == 0 || kWeights == 1 ? a.luma : a.chroma;
-      const float total = sum[kChannels + (c == 0 || kWeights == 1 ? 0 : 1)];
-      const Centre rule = static_cast<Centre>(a.centre);
-      const float centre = rule == Centre::kMax   ? nlm_weight(curve, smallest)
-                           : rule == Centre::kOne ? nlm_weight(curve, 0)
+      const int w = c == 0 ? 0 : kWeights - 1;
+      const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
+      const float total = sum[(kChannels + w) * kNlmColumns];
+      const float centre = rule == Centre::kMax   ? sum[(kChannels + kWeights + w) * kNlmColumns]
+                           : rule == Centre::kOne ? nlm_weight(curve, 0, a.top)
                                                   : 0.0f;
       const float relative = own[c] - (a.anchored ? anchor[c] : 0.0f), all = total + centre;
-      const float change = fmaf(-relative, total, sum[c]) / (all > 0.0f ? all : 1.0f);
-      a.target.plane(c)[static_cast<size_t>(y) * a.target.stride + x] =
+      const float change = fmaf(-relative, total, sum[c * kNlmColumns]) / (all > 0.0f ? all : 1.0f);
+      a.target.plane(c)[static_cast<size_t>(first_row + y) * a.target.stride + x] =
           curve.enabled ? own[c] + change : own[c];
     }
   }
 };
 
-template <int kPatch, int kChannels, int kWeights>
-__global__ void __launch_bounds__(kNlmThreads, 1) nlm_kernel(const NlmArgs a) {
+template <int kPatch, int kChannels, int kWeights, int kChunk>
+__global__ void __launch_bounds__(32 * kNlmWarps, 1) nlm_kernel(const NlmArgs a) {
   extern __shared__ uint4 memory[];
-  using Walk = NlmWalk<kPatch, kChannels, kWeights>;
+  using Walk = NlmWalk<kPatch, kChannels, kWeights, kChunk>;
   const int block = a.first_block + blockIdx.x;
   const int first_row = block / a.strips * a.block_rows;
   const int rows = min(a.block_rows, a.target.rect.height - first_row);
@@ -454,6 +507,31 @@ __global__ void __launch_bounds__(kNlmThreads, 1) nlm_kernel(const NlmArgs a) {
                     first_dy - a.radius,
                     last_dy - first_dy + 1};
     walk.run();
+  }
+}
+
+// The kernel for a patch size and a chunk.
+template <int kPatch, int kChannels, int kWeights, size_t kIndex = 0>
+NlmKernel nlm_kernel_for(int chunk) {
+  constexpr int kChunk = kNlmChunks[kIndex];
+  if constexpr (kIndex + 1 < std::size(kNlmChunks)) {
+    if (chunk != kChunk) return nlm_kernel_for<kPatch, kChannels, kWeights, kIndex + 1>(chunk);
+  }
+  return nlm_kernel<kPatch, kChannels, kWeights, kChunk>;
+}
+template <int kChannels, int kWeights>
+NlmKernel nlm_kernel_for(int patch, int chunk) {
+  switch (patch) {
+    case 3:
+      return nlm_kernel_for<3, kChannels, kWeights>(chunk);
+    case 5:
+      return nlm_kernel_for<5, kChannels, kWeights>(chunk);
+    case 7:
+      return nlm_kernel_for<7, kChannels, kWeights>(chunk);
+    case 9:
+      return nlm_kernel_for<9, kChannels, kWeights>(chunk);
+    default:
+      return nlm_kernel_for<0, kChannels, kWeights>(chunk);
   }
 }
 

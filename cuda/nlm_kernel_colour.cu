@@ -3,19 +3,8 @@
 
 namespace grainless::cuda {
 
-NlmKernel nlm_kernel_colour(int patch) {
-  switch (patch) {
-    case 3:
-      return nlm_kernel<3, 3, 1>;
-    case 5:
-      return nlm_kernel<5, 3, 1>;
-    case 7:
-      return nlm_kernel<7, 3, 1>;
-    case 9:
-      return nlm_kernel<9, 3, 1>;
-    default:
-      return nlm_kernel<0, 3, 1>;
-  }
+NlmKernel nlm_kernel_colour(int patch, int chunk) {
+  return nlm_kernel_for<3, 1>(patch, chunk);
 }
 
 }  // namespace grainless::cuda
