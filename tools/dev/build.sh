@@ -8,17 +8,19 @@ stage=$build/stage
 # GIMP's folder inside the stage; pkg-config knows it only where the GIMP development files are.
 plug_ins=$stage$(pkg-config --variable=gimplibdir gimp-3.0 2>/dev/null || true)/plug-ins
 
+# Code for every card that a release serves takes nvcc many minutes; a build for this computer needs that of its own
+# cards. Without a card it is compiled all the same, for the oldest, from which a driver translates for any later one.
+# nvidia-smi is outside the Debian 13 root only: what it says is handed in.
+cuda_architectures() {
+    local found
+    found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -dc '0-9\n' | sort -u | paste -sd, || true)
+    echo "${found:-75}"
+}
+export GRAINLESS_CUDA_ARCH=${GRAINLESS_CUDA_ARCH:-$(cuda_architectures)}
+
 # nvcc is not on anybody's PATH by itself.
 use_cuda_toolkit() {
     if [[ -x /usr/local/cuda/bin/nvcc ]]; then PATH=$PATH:/usr/local/cuda/bin; fi
-}
-
-# One architecture keeps a development build short: the card's own, or any where there is none.
-cuda_architecture() {
-    local capability
-    capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1) || true
-    capability=${capability//[^0-9]/}
-    printf '%s' "${capability:-90}"
 }
 
 configure() {
@@ -26,7 +28,7 @@ configure() {
     [[ -f $checkout/meson.build ]] || die "there is no meson.build in $checkout: nothing to build"
     if [[ ! -f $meson_dir/build.ninja ]]; then
         step "configuring $meson_dir"
-        meson setup --prefix=/usr --buildtype=release "-Dcuda-arch=$(cuda_architecture)" \
+        meson setup --prefix=/usr --buildtype=release -Dcuda-arch="$GRAINLESS_CUDA_ARCH" \
             "$meson_dir" "$checkout" >&2 ||
             die "meson could not configure the build: $meson_dir/meson-logs/meson-log.txt names the reason"
     fi
