@@ -20,8 +20,10 @@ namespace {
 // megabyte of second-level cache.
 constexpr int32_t kBlockWidth = 256, kBlockHeight = 64;
 
+constexpr ptrdiff_t kRowAlignment = kAlignment / sizeof(float);
+
 ptrdiff_t padded(int32_t width) {
-  return (width + kNlmPad + 15) / 16 * 16;
+  return (width + kNlmPad + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
 }
 
 // Blocks of nearly one size that cover width x height pixels.
@@ -66,6 +68,7 @@ int32_t extra_pixels(const NlmPlan& nlm) {
 // How many elements of 4 bytes the planes and rows of one thread's block take.
 struct ScratchSize {
   ptrdiff_t stride, row;
+  ptrdiff_t lead;  // before an extended plane, so that the block's own pixels are aligned
   size_t extended, sums, ring, spread, total;
 
   // width and height are the results'.
@@ -75,7 +78,8 @@ struct ScratchSize {
     const int32_t margin = nlm.radius + nlm.patch / 2;
     stride = padded(width + 2 * margin);
     row = padded(width + 2 * nlm.radius + nlm.patch);
-    extended = stride * (height + 2 * margin);
+    lead = (kRowAlignment - margin % kRowAlignment) % kRowAlignment;
+    extended = stride * (height + 2 * margin) + kRowAlignment;
     sums = row * height;
     ring = row * (nlm.radius + 1);
     spread = nlm.patchwise != 0 ? row * (2 + 2 * nlm.patch) : 0;
@@ -99,8 +103,8 @@ class Scratch {
     block_.stride = size_.stride;
     block_.row = size_.row;
     for (int32_t c = 0; c < channels; ++c) {
-      block_.value[c] = value_[c] = take<float>(size_.extended);
-      block_.match[c] = match_[c] = take<int32_t>(size_.extended);
+      block_.value[c] = value_[c] = take<float>(size_.extended) + size_.lead;
+      block_.match[c] = match_[c] = take<int32_t>(size_.extended) + size_.lead;
     }
     block_.squares = take<int32_t>(size_.row * nlm.patch);
     block_.columns = take<int32_t>(size_.row);

@@ -37,20 +37,21 @@ void match_row(const float* HWY_RESTRICT value, ptrdiff_t count, float centre, f
 
 // One row of squared differences between the image and its shifted self enters the column sums, the
 // row `patch` above leaves them (`square` still holds it).
-void update_columns(const NlmBlock& block, ptrdiff_t row_at, ptrdiff_t shift, ptrdiff_t first,
-                    ptrdiff_t count, int32_t* HWY_RESTRICT square) {
+template <int kChannels>
+void update_columns(const NlmBlock& block, ptrdiff_t at, ptrdiff_t shift, ptrdiff_t count,
+                    int32_t* HWY_RESTRICT square) {
   const Ints d;
   int32_t* HWY_RESTRICT columns = block.columns;
-  for (ptrdiff_t x = first; x < first + count; x += hn::Lanes(d)) {
+  for (ptrdiff_t x = 0; x < count; x += hn::Lanes(d)) {
     IntVector sum = hn::Zero(d);
-    for (int32_t c = 0; c < block.channels; ++c) {
-      const int32_t* p = block.match[c] + row_at + x;
+    for (int c = 0; c < kChannels; ++c) {
+      const int32_t* HWY_RESTRICT p = block.match[c] + at + x;
       const auto difference = hn::Sub(hn::LoadU(d, p), hn::LoadU(d, p + shift));
       sum = hn::Add(sum, hn::Mul(difference, difference));
     }
-    const auto change = hn::Sub(sum, hn::LoadU(d, square + x));
-    hn::StoreU(sum, d, square + x);
-    hn::StoreU(hn::Add(hn::LoadU(d, columns + x), change), d, columns + x);
+    const auto change = hn::Sub(sum, hn::Load(d, square + x));
+    hn::Store(sum, d, square + x);
+    hn::Store(hn::Add(hn::Load(d, columns + x), change), d, columns + x);
   }
 }
 
@@ -94,14 +95,20 @@ void weigh_row(const NlmWeight& weight, int32_t patch, const int32_t* HWY_RESTRI
   const Ints di;
   const ptrdiff_t n = hn::Lanes(df);
   const WeightCurve curve = weight_curve(weight);
-  for (ptrdiff_t x = 0; x < count; x += 2 * n) {
-    auto a = hn::LoadU(di, columns + x), b = hn::LoadU(di, columns + x + n);
+  for (ptrdiff_t x = 0; x < count; x += 4 * n) {
+    const int32_t* HWY_RESTRICT p = columns + x;
+    auto a = hn::Load(di, p), b = hn::Load(di, p + n);
+    auto c = hn::Load(di, p + 2 * n), e = hn::Load(di, p + 3 * n);
     for (int32_t k = 1; k < patch; ++k) {
-      a = hn::Add(a, hn::LoadU(di, columns + x + k));
-      b = hn::Add(b, hn::LoadU(di, columns + x + n + k));
+      a = hn::Add(a, hn::LoadU(di, p + k));
+      b = hn::Add(b, hn::LoadU(di, p + n + k));
+      c = hn::Add(c, hn::LoadU(di, p + 2 * n + k));
+      e = hn::Add(e, hn::LoadU(di, p + 3 * n + k));
     }
-    hn::StoreU(weight_of(curve, a), df, weights + x);
-    hn::StoreU(weight_of(curve, b), df, weights + x + n);
+    hn::Store(weight_of(curve, a), df, weights + x);
+    hn::Store(weight_of(curve, b), df, weights + x + n);
+    hn::Store(weight_of(curve, c), df, weights + x + 2 * n);
+    hn::Store(weight_of(curve, e), df, weights + x + 3 * n);
   }
 }
 
@@ -125,13 +132,13 @@ void accumulate(const NlmBlock& block, const NlmSums& sums, const RowPair& row) 
       const auto own = hn::LoadU(d, v);
       const auto a = hn::Mul(wa, hn::Sub(hn::LoadU(d, v + row.shift), own));
       const auto b = hn::Mul(wb, hn::Sub(hn::LoadU(d, v - row.shift), own));
-      hn::StoreU(hn::Add(hn::LoadU(d, difference), hn::Add(a, b)), d, difference);
+      hn::Store(hn::Add(hn::Load(d, difference), hn::Add(a, b)), d, difference);
     }
     if (!kTotals) continue;
     float* HWY_RESTRICT total = sums.total + row.out + x;
     float* HWY_RESTRICT largest = sums.largest + row.out + x;
-    hn::StoreU(hn::Add(hn::LoadU(d, total), hn::Add(wa, wb)), d, total);
-    hn::StoreU(hn::Max(hn::LoadU(d, largest), hn::Max(wa, wb)), d, largest);
+    hn::Store(hn::Add(hn::Load(d, total), hn::Add(wa, wb)), d, total);
+    hn::Store(hn::Max(hn::Load(d, largest), hn::Max(wa, wb)), d, largest);
   }
 }
 
@@ -203,8 +210,8 @@ void accumulate_patches(const NlmBlock& block, const NlmSums& sums, int32_t y, c
 // w(p, p + D) and w(p - D, p) = w(p, p - D) enter the sums of row y.
 void accumulate_row(const NlmBlock& block, NlmPass pass, const NlmSums& sums, int32_t y, int32_t dx,
                     int32_t dy) {
-  const RowPair row{sums.weights + ((y + dy) % (dy + 1)) * block.row + block.radius,
-                    sums.weights + (y % (dy + 1)) * block.row + block.radius - dx,
+  const RowPair row{sums.weights + ((y + dy) % (dy + 1)) * block.row + std::max(dx, 0),
+                    sums.weights + (y % (dy + 1)) * block.row + std::max(-dx, 0),
                     dy * block.stride + dx,
                     y * block.row,
                     (y + block.margin) * block.stride + block.margin,
@@ -214,24 +221,25 @@ void accumulate_row(const NlmBlock& block, NlmPass pass, const NlmSums& sums, in
   if (pass == NlmPass::kPatches) accumulate_patches(block, sums, y, row);
 }
 
-// Weights are needed where p or p + D is in the block: rows -dy .. height - 1, columns from first
-// on. Row y of weights is kept in slot (y + dy) % (dy + 1) until row y + dy has used it.
+// Weights are needed where p or p + D is in the block: `count` columns from min(-dx, 0) on, where
+// the rows of squares, column sums and weights start, and rows -dy .. height - 1. Row y of weights
+// is kept in slot (y + dy) % (dy + 1) until row y + dy has used it.
 void add_displacement(const NlmBlock& block, NlmPass pass, int32_t dx, int32_t dy) {
-  const int32_t first = std::min(-dx, 0), count = block.width + std::abs(dx);
-  const ptrdiff_t column = first + block.radius;  // of the leftmost pixel of the first patch
-  const ptrdiff_t shift = dy * block.stride + dx;
+  const auto update = block.channels == 1 ? update_columns<1> : update_columns<3>;
+  const int32_t count = block.width + std::abs(dx);
   std::memset(block.squares, 0, sizeof(int32_t) * block.row * block.patch);
   std::memset(block.columns, 0, sizeof(int32_t) * block.row);
-  const int32_t top = block.radius - dy;  // extended row of the topmost pixel of row -dy's patches
+  // The top left pixel of the first patch, in the extended planes.
+  const int32_t left = block.radius + std::min(-dx, 0), top = block.radius - dy;
   for (int32_t i = 0; i < block.height + dy + block.patch - 1; ++i) {
-    update_columns(block, (top + i) * block.stride, shift, column, count + block.patch - 1,
-                   block.squares + (i % block.patch) * block.row);
+    update(block, (top + i) * block.stride + left, dy * block.stride + dx, count + block.patch - 1,
+           block.squares + (i % block.patch) * block.row);
     const int32_t y = i - dy - (block.patch - 1);
     if (y < -dy) continue;
     for (int32_t g = 0; g < block.group_count; ++g) {
       const NlmSums& sums = block.groups[g];
-      weigh_row(sums.weight, block.patch, block.columns + column, count,
-                sums.weights + ((y + dy) % (dy + 1)) * block.row + column);
+      weigh_row(sums.weight, block.patch, block.columns, count,
+                sums.weights + ((y + dy) % (dy + 1)) * block.row);
       if (y >= 0) accumulate_row(block, pass, sums, y, dx, dy);
     }
   }

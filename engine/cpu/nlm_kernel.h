@@ -16,7 +16,7 @@ inline constexpr ptrdiff_t kNlmPad = 64;  // elements a row may be read past wha
 struct NlmSums {
   int32_t first, count;  // planes first .. first + count - 1
   NlmWeight weight;
-  float* weights;                   // radius + 1 rows of one displacement, x from -radius
+  float* weights;                   // radius + 1 rows of one displacement
   float* spread;                    // patch-wise: 2 + 2 * patch rows
   float* difference[kMaxChannels];  // sum of w * (v(q) - v(p))
   float* total;                     // sum of w; for kPatches: what a weight of the patch counts for
@@ -31,7 +31,8 @@ enum class NlmPass { kPixels, kTotals, kPatches };
 
 // The extended planes hold the block and `margin` pixels round it, the image reflected at its
 // border; pixel (x, y) of the block is at (y + margin) * stride + x + margin. Every row may be read
-// and written kNlmPad elements past its end.
+// and written kNlmPad elements past its end. All rows but the extended ones start aligned; of
+// these, the block's own pixels do best.
 struct NlmBlock {
   int32_t width, height;
   int32_t patch, radius;
