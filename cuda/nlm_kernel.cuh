@@ -386,6 +386,8 @@ struct NlmWalk {
   }
 
   __device__ void run_task(int task, int t, int steps) const {
+    // Hides t from the compiler, which otherwise computes all tasks' addresses in every warp.
+    asm volatile("" : "+r"(t));
     const int y = t - patch() + 1;
     if (task == 0) {
       if (t + 1 < steps) fetch_match(t + dys);
@@ -444,13 +446,20 @@ struct NlmWalk {
         a.sums + component * a.sums_plane +
         (static_cast<size_t>(first_row + y) * a.strips + strip) * kNlmColumns);
     float4 sum = first_group > 0 ? stored[lane] : make_float4(0, 0, 0, 0);
-    for (int w = 0; w < groups; ++w) {
-      const float4 x =
-          reinterpret_cast<const float4*>(partial(y, w) + component * kNlmColumns)[lane];
-      sum = component < kChannels + kWeights
-                ? make_float4(sum.x + x.x, sum.y + x.y, sum.z + x.z, sum.w + x.w)
-                : make_float4(fmaxf(sum.x, x.x), fmaxf(sum.y, x.y), fmaxf(sum.z, x.z),
-                              fmaxf(sum.w, x.w));
+    const auto of = [&](int w) {
+      return reinterpret_cast<const float4*>(partial(y, w) + component * kNlmColumns)[lane];
+    };
+    if (component < kChannels + kWeights) {
+      for (int w = 0; w < groups; ++w) {
+        const float4 x = of(w);
+        sum = make_float4(sum.x + x.x, sum.y + x.y, sum.z + x.z, sum.w + x.w);
+      }
+    } else {
+      for (int w = 0; w < groups; ++w) {
+        const float4 x = of(w);
+        sum =
+            make_float4(fmaxf(sum.x, x.x), fmaxf(sum.y, x.y), fmaxf(sum.z, x.z), fmaxf(sum.w, x.w));
+      }
     }
     if (last_pass()) {
       stored = reinterpret_cast<float4*>(totals(y) + component * kNlmColumns);
