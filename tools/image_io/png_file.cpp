@@ -9,6 +9,7 @@
 #include <bit>
 #include <csetjmp>
 #include <cstdio>
+#include <cstring>
 
 #include "engine/status.h"
 #include "exif.h"
@@ -138,10 +139,27 @@ void read_metadata(Png& reader, Metadata& metadata) {
   metadata.orientation = exif_orientation(metadata.exif);
 }
 
+uint32_t big_endian(const uint8_t* bytes) {
+  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
+}
+
+// What every ICC profile has (ICC.1, 7.2: its size, and a signature). Some libpng versions leave
+// out a profile without it, others refuse the whole picture.
+bool usable_profile(const std::vector<uint8_t>& profile) {
+  constexpr size_t kHeader = 132;
+  if (profile.size() < kHeader || big_endian(profile.data()) != profile.size()) return false;
+  const bool padded = profile.size() % 4 == 0 || profile[8] <= 3;  // required from version 4 on
+  return padded && std::memcmp(profile.data() + 36, "acsp", 4) == 0;
+}
+
 void set_colour(Png& writer, const Metadata& metadata) {
   const png_structp png = writer.png();
   const png_infop info = writer.info();
-  if (!metadata.icc_profile.empty()) {  // goes before the other three chunks wherever both stand
+  const bool profile = usable_profile(metadata.icc_profile);
+  if (!profile && !metadata.icc_profile.empty()) {
+    writer.notes().push_back("the colour profile is damaged and was left out");
+  }
+  if (profile) {  // goes before the other three chunks wherever both stand
     png_set_iCCP(png, info, metadata.icc_name.c_str(), PNG_COMPRESSION_TYPE_BASE,
                  metadata.icc_profile.data(), png_uint_32(metadata.icc_profile.size()));
     return;
