@@ -21,7 +21,7 @@ void check(int32_t code, const AbiMessage& message) {
 }
 
 const AbiBackend* load_table(const std::string& path) {
-  if (!std::filesystem::exists(path)) unavailable("GPU support is not installed: no " + path);
+  if (!std::filesystem::exists(path)) unavailable("GPU support (grainless-cuda.so) is not installed");
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
