@@ -29,9 +29,13 @@ __global__ void finish_channel(const PixelSums* sums, const float* noisy, int no
   }
 }
 
-Rect image_of(const MethodJob& job) { return {0, 0, job.image_width, job.image_height}; }
+Rect image_of(const MethodJob& job) {
+  return {0, 0, job.image_width, job.image_height};
+}
 
-int reach_of(const Bm3dStage& stage) { return stage.radius + stage.patch - 1; }
+int reach_of(const Bm3dStage& stage) {
+  return stage.radius + stage.patch - 1;
+}
 
 // Pixels that a stage's result in `wanted` depends on.
 Rect support_of(const Bm3dStage& stage, const Rect& wanted, const Rect& image) {
@@ -39,8 +43,7 @@ Rect support_of(const Bm3dStage& stage, const Rect& wanted, const Rect& image) {
 }
 
 // References of one axis whose groups can reach from..to-1: the first one's number, and how many.
-void needed_references(int from, int to, int last, const Bm3dStage& stage, int& first,
-                       int& count) {
+void needed_references(int from, int to, int last, const Bm3dStage& stage, int& first, int& count) {
   const int final = (last + stage.step - 1) / stage.step;  // number of the one at `last`
   const int low = std::max(from - reach_of(stage), 0), high = to - 1 + stage.radius;
   first = std::min((low + stage.step - 1) / stage.step, final);
@@ -57,9 +60,13 @@ ReferenceGrid grid_of(const Bm3dStage& stage, const Rect& wanted, const Rect& im
   return grid;
 }
 
-size_t rounded(size_t bytes) { return (bytes + 255) / 256 * 256; }
+size_t rounded(size_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
 
-int pilot_stride(int width) { return (width + 31) / 32 * 32; }
+int pilot_stride(int width) {
+  return (width + 31) / 32 * 32;
+}
 
 size_t pilot_bytes(int channels, int width, int height) {
   return rounded(sizeof(float) * channels * height * pilot_stride(width));
@@ -78,9 +85,8 @@ StageBytes stage_bytes(const Bm3dStage& stage, size_t width, size_t height) {
 }
 
 void copy_channel(const DevicePlanes& from, const DevicePlanes& to, int c, cudaStream_t stream) {
-  const float* source = from.plane(c) +
-                        static_cast<size_t>(to.rect.y - from.rect.y) * from.stride + to.rect.x -
-                        from.rect.x;
+  const float* source = from.plane(c) + static_cast<size_t>(to.rect.y - from.rect.y) * from.stride +
+                        to.rect.x - from.rect.x;
   check(cudaMemcpy2DAsync(to.plane(c), sizeof(float) * to.stride, source,
                           sizeof(float) * from.stride, sizeof(float) * to.rect.width,
                           to.rect.height, cudaMemcpyDeviceToDevice, stream),
@@ -100,9 +106,8 @@ void run_channel(const StageJob& job, int c, double progress_from, double progre
                        job.noisy.rect.x;
   const dim3 blocks((rect.width + kFinishThreads - 1) / kFinishThreads,
                     std::min(rect.height, 65535));
-  finish_channel<<<blocks, kFinishThreads, 0, stream>>>(job.sums, noisy, job.noisy.stride,
-                                                        job.out.plane(c), job.out.stride,
-                                                        rect.width, rect.height);
+  finish_channel<<<blocks, kFinishThreads, 0, stream>>>(
+      job.sums, noisy, job.noisy.stride, job.out.plane(c), job.out.stride, rect.width, rect.height);
   check_launch("BM3D estimate");
 }
 
@@ -125,6 +130,7 @@ void run_bm3d_stage(StageJob job, void* scratch) {
   job.sums = reinterpret_cast<PixelSums*>(at + bytes.match_plane + bytes.groups);
   job.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   job.shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  job.shared_bytes_for_all = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
   const double from = job.progress_from, span = job.progress_to - from;
   job.progress_to = from + kMatchingShare * span;
   match_stage(job);
@@ -149,7 +155,8 @@ void run_bm3d(const MethodJob& job) {
   if (wanted.empty()) return;
   const bool filters = std::any_of(stages[0].shrink, stages[0].shrink + job.target.channels,
                                    [](float shrink) { return shrink > 0; });
-  if (!filters || std::min(image.width, image.height) < std::max(stages[0].patch, stages[1].patch)) {
+  if (!filters ||
+      std::min(image.width, image.height) < std::max(stages[0].patch, stages[1].patch)) {
     for (int c = 0; c < job.target.channels; ++c) {
       copy_channel(job.source, job.target, c, job.stream);
     }

@@ -2,13 +2,14 @@
 // Collaborative filtering of patches up to 8 x 8 (smaller ones are filled with zeros, which all
 // transforms keep).
 //
-// A warp filters a group: lane 4 g + t has the pixels (row 2 t and 2 t + 1, column g) of every patch,
-// so that the Haar transform along the group needs no other lane's. The 8 x 8 products of the patch
-// transform run on the matrix units: with the factors' rows in this order, the accumulator's layout
-// after F * P is the operand's layout of F * (F * P)^T, and nothing has to move between lanes.
-// Operands are split in two tf32 numbers, which together have float's precision. Patches wait in
-// shared memory between the two transforms, so that the code is short loops: straight through, a
-// group of 32 took 80 KB of instructions, which the caches could not feed.
+// A warp filters a group: lane 4 g + t has the pixels (row 2 t and 2 t + 1, column g) of every
+// patch, so that the Haar transform along the group needs no other lane's. The 8 x 8 products of
+// the patch transform run on the matrix units: with the factors' rows in this order, the
+// accumulator's layout after F * P is the operand's layout of F * (F * P)^T, and nothing has to
+// move between lanes. Operands are split in two tf32 numbers, which together have float's
+// precision. Patches wait in shared memory between the two transforms, so that the code is short
+// loops: straight through, a group of 32 took 80 KB of instructions, which the caches could not
+// feed.
 //
 // The warps of a block share a cell of references and its sums in shared memory. They transform at
 // the same time and add in turn, in raster order of their references.
@@ -22,20 +23,9 @@
 namespace grainless::cuda {
 namespace {
 
-constexpr int kSide = 8;    // of a padded patch
-#ifndef GL_W1
-#define GL_W1 8
-#define GL_B1 3
-#endif
-#ifndef GL_W2
-#define GL_W2 4
-#define GL_B2 3
-#endif
-// Warps of a block, and blocks that a multiprocessor shall hold.
-template <int kLargest>
-constexpr int kWarps = kLargest > 16 ? GL_W2 : GL_W1;
-template <int kLargest>
-constexpr int kBlocks = kLargest > 16 ? GL_B2 : GL_B1;
+constexpr int kSide = 8;       // of a padded patch
+constexpr int kMostWarps = 8;  // of a block
+constexpr int kUsualWarps = 4;
 constexpr int kLargestCell = 8;  // references a side
 constexpr size_t kCellBytes = 40 * 1024;
 
@@ -48,9 +38,9 @@ struct FilterArgs {
   const uint16_t* groups;
   PixelSums* sums;
   int patch, radius, group;
-  int cell;                            // references a side
-  int first_column, first_row;         // of the launch, in cells of the image's grid
-  int region_width, region_height;     // pixels that a cell's patches can reach
+  int cell;                         // references a side
+  int first_column, first_row;      // of the launch, in cells of the image's grid
+  int region_width, region_height;  // pixels that a cell's patches can reach
   float shrink;
   float forward[kSide * kSide], inverse[kSide * kSide], kaiser[kSide];
 };
@@ -67,12 +57,16 @@ struct Basis {
 
 constexpr uint32_t kTf32Bits = 0xffffe000u;
 
-__device__ __forceinline__ uint32_t tf32_high(float v) { return __float_as_uint(v) & kTf32Bits; }
+__device__ __forceinline__ uint32_t tf32_high(float v) {
+  return __float_as_uint(v) & kTf32Bits;
+}
 
-__device__ __forceinline__ float tf32_rest(float v) { return v - __uint_as_float(tf32_high(v)); }
+__device__ __forceinline__ float tf32_rest(float v) {
+  return v - __uint_as_float(tf32_high(v));
+}
 
-// A value that the compiler can't load again: reading a kernel's arguments at another place in every
-// lane takes an instruction a lane.
+// A value that the compiler can't load again: reading a kernel's arguments at another place in
+// every lane takes an instruction a lane.
 __device__ __forceinline__ float keep_register(float v) {
   asm volatile("" : "+f"(v));
   return v;
@@ -185,8 +179,8 @@ __device__ __forceinline__ float warp_sum(float v) {
 // One warp's view of its cell.
 struct Lane {
   int index;
-  int row, column;         // first pixel of a patch; the other one is a row below
-  bool has[2];             // whether they lie inside of the patch
+  int row, column;  // first pixel of a patch; the other one is a row below
+  bool has[2];      // whether they lie inside of the patch
   float kaiser[2];
 };
 
@@ -208,28 +202,33 @@ template <int kLargest>
 struct Stage {
   float* lane;
 
-  __device__ __forceinline__ float& at(int i, int m) const {
-    return lane[(i * kLargest + m) * 32];
-  }
+  __device__ __forceinline__ float& at(int i, int m) const { return lane[(i * kLargest + m) * 32]; }
 };
 
 // Patches that are loaded or transformed at once.
 constexpr int kChunk = 8;
 
 // Patches of a group, transformed. `window` is the lane's pixel at the search window's first patch,
-// `offset` what the lane's entry of the group adds.
-template <int kLargest>
+// `offset` what the lane's entry of the group adds. kFull: patches are 8 x 8.
+template <bool kFull, int kLargest>
 __device__ __forceinline__ void load_group(const float* window, int stride, int offset, int count,
                                            const Lane& lane, const Basis& basis,
                                            const Stage<kLargest>& stage) {
+  // Bytes, unsigned: a 64-bit address then takes two instructions.
+  const char* const row[2] = {reinterpret_cast<const char*>(window),
+                              reinterpret_cast<const char*>(window + stride)};
+  const uint32_t bytes = static_cast<uint32_t>(offset) * sizeof(float);
 #pragma unroll 1
   for (int first = 0; first < count; first += kChunk) {
     float v[kChunk][2];
 #pragma unroll
     for (int m = 0; m < kChunk; ++m) {
-      const float* at = window + __shfl_sync(kFullWarp, offset, first + m);
-      v[m][0] = lane.has[0] ? __ldg(at) : 0.0f;
-      v[m][1] = lane.has[1] ? __ldg(at + stride) : 0.0f;
+      const uint32_t at = __shfl_sync(kFullWarp, bytes, first + m);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const bool inside = kFull || lane.has[i];
+        v[m][i] = inside ? __ldg(reinterpret_cast<const float*>(row[i] + at)) : 0.0f;
+      }
     }
 #pragma unroll
     for (int m = 0; m < kChunk; ++m) {
@@ -304,8 +303,8 @@ __device__ __forceinline__ float reciprocal(float v) {
   return result;
 }
 
-// Wiener weights, each divided by its coefficient's gain, from the pilot's coefficients. Returns the
-// group's weight.
+// Wiener weights, each divided by its coefficient's gain, from the pilot's coefficients. Returns
+// the group's weight.
 template <int kCount, int kLargest>
 __device__ __forceinline__ float wiener_weights(const Stage<kLargest>& stage, float variance,
                                                 int lane, float (&weights)[2][kCount]) {
@@ -339,19 +338,30 @@ __device__ __forceinline__ void weigh(const float (&weights)[2][kCount],
   }
 }
 
-// Turns of the block's warps, by named barriers that two neighbours share.
-__device__ __forceinline__ void wait_turn(int warp) {
-  asm volatile("bar.sync %0, 64;" ::"r"(1 + warp) : "memory");
-}
-template <int kWarpCount>
-__device__ __forceinline__ void pass_turn(int warp) {
-  __threadfence_block();
-  asm volatile("bar.arrive %0, 64;" ::"r"(1 + (warp + 1) % kWarpCount) : "memory");
+// Turns of the block's warps, by named barriers that two neighbours share. racecheck does not
+// follow those (it takes what one warp writes and the next reads for a race): it needs a build with
+// GRAINLESS_RACECHECK, where all warps wait for each other at every turn, 13 % slower.
+template <typename Body>
+__device__ __forceinline__ void take_turn(int number, int last, const Body& body) {
+  const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+#ifdef GRAINLESS_RACECHECK
+  for (int turn = 0; turn < warps; ++turn) {
+    __syncthreads();
+    if (turn == warp) body();
+  }
+#else
+  if (number > 0) asm volatile("bar.sync %0, 64;" ::"r"(1 + warp) : "memory");
+  body();
+  if (number < last) {
+    __threadfence_block();
+    asm volatile("bar.arrive %0, 64;" ::"r"(1 + (warp + 1) % warps) : "memory");
+  }
+#endif
 }
 
 // What a reference's warp does: transforms, shrinks, and adds when its turn has come. Groups have
 // up to kLargest patches.
-template <bool kWiener, int kLargest>
+template <bool kWiener, bool kFull, int kLargest>
 struct GroupFilter {
   const FilterArgs& args;
   const Lane& lane;
@@ -362,16 +372,16 @@ struct GroupFilter {
   int count;
 
   __device__ __forceinline__ int offset(int stride) const {
-    return entry == kNoPatch ? 0
-                             : static_cast<int>(entry >> 6) * stride +
-                                   static_cast<int>(entry & 63u);
+    return entry == kNoPatch
+               ? 0
+               : static_cast<int>(entry >> 6) * stride + static_cast<int>(entry & 63u);
   }
 
   // Leaves the patches' estimates in the stage; returns their weight.
   template <int kCount>
   __device__ __forceinline__ float run() const {
     const auto load = [&](const float* window, int stride) {
-      load_group(window, stride, offset(stride), kCount, lane, forward, stage);
+      load_group<kFull>(window, stride, offset(stride), kCount, lane, forward, stage);
     };
     float weight;
     if constexpr (kWiener) {
@@ -390,11 +400,16 @@ struct GroupFilter {
 
   __device__ __forceinline__ float run() const {
     switch (count) {
-      case 1: return run<1>();
-      case 2: return run<2>();
-      case 4: return run<4>();
-      case 8: return run<8>();
-      case 16: return run<16>();
+      case 1:
+        return run<1>();
+      case 2:
+        return run<2>();
+      case 4:
+        return run<4>();
+      case 8:
+        return run<8>();
+      case 16:
+        return run<16>();
       case 32:
         if constexpr (kLargest >= 32) return run<32>();
     }
@@ -404,10 +419,11 @@ struct GroupFilter {
   // `region` is the lane's pixel at the search window's first patch.
   __device__ __forceinline__ void add(float weight, float2* region) const {
     const float w[2] = {weight * lane.kaiser[0], weight * lane.kaiser[1]};
-    const int offset_here = offset(args.region_width);
+    const int bytes = offset(args.region_width) * static_cast<int>(sizeof(float2));
 #pragma unroll 4
     for (int m = 0; m < count; ++m) {
-      float2* at = region + __shfl_sync(kFullWarp, offset_here, m);
+      float2* at = reinterpret_cast<float2*>(reinterpret_cast<char*>(region) +
+                                             __shfl_sync(kFullWarp, bytes, m));
       float2 a = at[0], b = at[args.region_width];
       a.x = fmaf(w[0], stage.at(0, m), a.x);
       a.y += w[0];
@@ -430,60 +446,79 @@ __device__ void add_region(const FilterArgs& args, const float2* region, int x0,
     if (sums.y == 0.0f || ox < 0 || ox >= args.out.width || oy < 0 || oy >= args.out.height) {
       continue;
     }
-    const float source = args.noisy[static_cast<size_t>(y - args.noisy_rect.y) *
-                                        args.noisy_stride + x - args.noisy_rect.x];
+    const float source = args.noisy[static_cast<size_t>(y - args.noisy_rect.y) * args.noisy_stride +
+                                    x - args.noisy_rect.x];
     add_to_pixel(args.sums + static_cast<size_t>(oy) * args.out.width + ox,
                  fmaf(-source, sums.y, sums.x), sums.y);
   }
 }
 
-template <bool kWiener, int kLargest>
-__global__ void __launch_bounds__(kWarps<kLargest> * 32, kBlocks<kLargest>)
+template <bool kWiener, bool kFull, int kLargest>
+__global__ void __launch_bounds__(kMostWarps * 32, 1)
     filter_cells(const __grid_constant__ FilterArgs args) {
   extern __shared__ float2 sums[];
-  constexpr int kWarpCount = kWarps<kLargest>;
-  const int warp = threadIdx.x / 32, references = args.cell * args.cell;
-  const Stage<kLargest> stage{reinterpret_cast<float*>(sums + args.region_width *
-                                                                  args.region_height) +
-                              warp * 2 * kLargest * 32 + threadIdx.x % 32};
+  const int warp = threadIdx.x / 32, warps = blockDim.x / 32, references = args.cell * args.cell;
+  const Stage<kLargest> stage{
+      reinterpret_cast<float*>(sums + args.region_width * args.region_height) +
+      warp * 2 * kLargest * 32 + threadIdx.x % 32};
   const ReferenceGrid& grid = args.grid;
   const int column0 = (args.first_column + static_cast<int>(blockIdx.x)) * args.cell;
   const int row0 = (args.first_row + static_cast<int>(blockIdx.y)) * args.cell;
   const int x0 = grid.x(column0) - args.radius, y0 = grid.y(row0) - args.radius;
-  for (int i = threadIdx.x; i < args.region_width * args.region_height; i += kWarpCount * 32) {
+  for (int i = threadIdx.x; i < args.region_width * args.region_height; i += blockDim.x) {
     sums[i] = {0.0f, 0.0f};
   }
   __syncthreads();
   const Lane lane = make_lane(args);
   const Basis forward = load_basis(args.forward, lane.index);
   const Basis inverse = load_basis(args.inverse, lane.index);
-  const int rounds = (references + kWarpCount - 1) / kWarpCount;
+  const int rounds = (references + warps - 1) / warps;
   for (int round = 0; round < rounds; ++round) {
-    const int number = round * kWarpCount + warp;
+    const int number = round * warps + warp;
     const int column = column0 + number % args.cell - grid.column;
     const int row = row0 + number / args.cell - grid.row;
     unsigned entry = kNoPatch;
     if (number < references && column >= 0 && column < grid.columns && row >= 0 &&
         row < grid.rows && lane.index < args.group) {
-      entry = args.groups[(static_cast<size_t>(row) * grid.columns + column) * args.group +
-                          lane.index];
+      entry =
+          args.groups[(static_cast<size_t>(row) * grid.columns + column) * args.group + lane.index];
     }
     const int count = __popc(__ballot_sync(kFullWarp, entry != kNoPatch));
     const int x = grid.x(grid.column + column) - args.radius + lane.column;
     const int y = grid.y(grid.row + row) - args.radius + lane.row;
-    const float* noisy = args.noisy + static_cast<ptrdiff_t>(y - args.noisy_rect.y) *
-                                          args.noisy_stride + x - args.noisy_rect.x;
-    const float* pilot = args.pilot + static_cast<ptrdiff_t>(y - args.pilot_rect.y) *
-                                          args.pilot_stride + x - args.pilot_rect.x;
-    const GroupFilter<kWiener, kLargest> filter{args,  lane,  forward, inverse, stage,
-                                                noisy, pilot, entry,   count};
+    const float* noisy = args.noisy +
+                         static_cast<ptrdiff_t>(y - args.noisy_rect.y) * args.noisy_stride + x -
+                         args.noisy_rect.x;
+    const float* pilot = args.pilot +
+                         static_cast<ptrdiff_t>(y - args.pilot_rect.y) * args.pilot_stride + x -
+                         args.pilot_rect.x;
+    const GroupFilter<kWiener, kFull, kLargest> filter{args,  lane,  forward, inverse, stage,
+                                                       noisy, pilot, entry,   count};
     const float weight = filter.run();
-    if (number > 0) wait_turn(warp);
-    filter.add(weight, sums + (y - y0) * args.region_width + x - x0);
-    if (number + 1 < rounds * kWarpCount) pass_turn<kWarpCount>(warp);
+    take_turn(number, rounds * warps - 1,
+              [&] { filter.add(weight, sums + (y - y0) * args.region_width + x - x0); });
   }
   __syncthreads();
   add_region(args, sums, x0, y0);
+}
+
+// Warps of a block share sums, and wait for their turns. A few blocks with few warps are best; on
+// cards where few blocks fit, they get more.
+template <typename BytesFor>
+int warps_of_block(const StageJob& job, const BytesFor& bytes_for) {
+  constexpr int kEnoughBlocks = 3;
+  if (job.blocks_that_fit(bytes_for(kUsualWarps)) >= kEnoughBlocks) return kUsualWarps;
+  int warps = kMostWarps;
+  while (warps > 1 && bytes_for(warps) > job.shared_bytes) --warps;
+  return warps;
+}
+
+using Kernel = void (*)(FilterArgs);
+
+template <bool kFull>
+Kernel kernel_for(bool wiener, int largest) {
+  if (largest > 16) return wiener ? filter_cells<true, kFull, 32> : filter_cells<false, kFull, 32>;
+  return wiener ? filter_cells<true, kFull, 16> : filter_cells<false, kFull, 16>;
 }
 
 void set_padded(const Bm3dStage& stage, FilterArgs& args) {
@@ -533,12 +568,13 @@ void filter_stage(const StageJob& job, int c, double progress_from, double progr
   set_padded(stage, args);
   set_cell(stage, args);
   const int largest = stage.group > 16 ? 32 : 16;
-  const int warps = largest > 16 ? kWarps<32> : kWarps<16>;
-  const size_t bytes =
-      sizeof(float2) * (args.region_width * args.region_height + warps * largest * 32);
-  const auto kernel = largest > 16
-                          ? (wiener ? filter_cells<true, 32> : filter_cells<false, 32>)
-                          : (wiener ? filter_cells<true, 16> : filter_cells<false, 16>);
+  const auto bytes_for = [&](int warps) {
+    return sizeof(float2) * (args.region_width * args.region_height + warps * largest * 32);
+  };
+  const int warps = warps_of_block(job, bytes_for);
+  const size_t bytes = bytes_for(warps);
+  const auto kernel =
+      stage.patch == kSide ? kernel_for<true>(wiener, largest) : kernel_for<false>(wiener, largest);
   allow_shared(kernel, bytes);
   const ReferenceGrid& grid = job.grid;
   args.first_column = grid.column / args.cell;

@@ -155,8 +155,8 @@ __global__ void __launch_bounds__(kThreads) filter_groups(const __grid_constant_
 void filter_stage_any(const StageJob& job, int c, double progress_from, double progress_to) {
   AnyArgs args{job.noisy, job.pilot, job.out, job.grid, job.groups, job.sums, 0, c, *job.stage};
   const Bm3dStage& stage = *job.stage;
-  const size_t bytes = sizeof(float) * stage.group * stage.patch * stage.patch *
-                       (job.pilot.data != nullptr ? 2 : 1);
+  const size_t bytes =
+      sizeof(float) * stage.group * stage.patch * stage.patch * (job.pilot.data != nullptr ? 2 : 1);
   if (bytes + sizeof(float) * kThreads > job.shared_bytes) {
     throw Error(ErrorCode::kDeviceFailed,
                 "this card's shared memory is too small for BM3D groups of this size");

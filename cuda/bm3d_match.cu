@@ -48,8 +48,7 @@ __global__ void __launch_bounds__(kWarps * 32) match_any(MatchArgs args) {
     if (index < side * side && cx >= 0 && cx <= args.grid.last_x && cy >= 0 &&
         cy <= args.grid.last_y && (cx != x || cy != y)) {
       const int distance = distance_to(args, patch_at(cx, cy), reference);
-      const uint32_t shifted =
-          min(static_cast<uint32_t>(distance) >> args.shift, kMaxKeyDistance);
+      const uint32_t shifted = min(static_cast<uint32_t>(distance) >> args.shift, kMaxKeyDistance);
       if (distance < limit) key = shifted << kKeyIndexBits | static_cast<uint32_t>(index + 1);
     }
     if (__any_sync(kFullWarp, key != kNoKey)) {
@@ -73,16 +72,24 @@ void launch_match_any(const StageJob& job, const MatchArgs& args) {
 void match_stage(const StageJob& job) {
   const Bm3dStage& stage = *job.stage;
   fill_match_plane(job);
-  MatchArgs args{job.match_plane, job.matched().rect, job.grid, 0, 0, stage.patch, stage.radius,
-                 stage.group, stage.distance_shift,
-                 limit_above(stage.max_distance, stage.distance_shift), job.groups};
+  MatchArgs args{job.match_plane,
+                 job.matched().rect,
+                 job.grid,
+                 0,
+                 0,
+                 stage.patch,
+                 stage.radius,
+                 stage.group,
+                 stage.distance_shift,
+                 limit_above(stage.max_distance, stage.distance_shift),
+                 job.groups};
   const bool large = stage.patch > 8;
   const int references = kReferencesPerMultiprocessor * job.multiprocessors / (large ? 8 : 1);
   const int band = std::max(16, references / job.grid.columns / 16 * 16);
   for (; args.row < job.grid.rows; args.row += band) {
     args.rows = std::min(band, job.grid.rows - args.row);
-    checkpoint(*job.method, job.progress_from + (job.progress_to - job.progress_from) * args.row /
-                                                    job.grid.rows);
+    checkpoint(*job.method, job.progress_from +
+                                (job.progress_to - job.progress_from) * args.row / job.grid.rows);
     if (large || !match_tensor(job, args)) launch_match_any(job, args);
   }
 }

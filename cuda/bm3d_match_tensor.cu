@@ -6,9 +6,9 @@
 //
 // A warp takes 4 x 4 references and runs through the union of their windows in columns of 8
 // candidates, from top to bottom: of the 8 patch rows of a candidate 7 are already in registers. A
-// lane sees 2 candidates of 2 references at a time; keys that may enter a group go to the lane's own
-// queue in shared memory, without branches or atomics. Once a queue is nearly full, all are merged
-// into the references' best keys, which lowers the limits.
+// lane sees 2 candidates of 2 references at a time; keys that may enter a group go to the lane's
+// own queue in shared memory, without branches or atomics. Once a queue is nearly full, all are
+// merged into the references' best keys, which lowers the limits.
 #include <algorithm>
 
 #include "bm3d_match.cuh"
@@ -21,9 +21,9 @@ namespace {
 constexpr int kTensorPatch = 8;
 constexpr int kSide = 4;  // references a warp takes across and down
 constexpr int kRefs = kSide * kSide;
-constexpr int kBest = 32;         // keys kept a reference
-constexpr int kQueue = 16;        // keys waiting a lane and reference of its two
-constexpr int kQueueStep = 4 * 2 * 32;  // bytes from key to key of a queue
+constexpr int kBest = 32;                         // keys kept a reference
+constexpr int kQueue = 16;                        // keys waiting a lane and reference of its two
+constexpr int kQueueStep = 4 * 2 * 32;            // bytes from key to key of a queue
 constexpr int kFull = (kQueue - 4) * kQueueStep;  // two rows of candidates add up to 4 keys
 constexpr int kWarpWords = kRefs * kBest + kQueue * kQueueStep / 4;
 constexpr int kBits = 7;  // of the low part of a match value
@@ -32,8 +32,8 @@ constexpr int kNowhere = (1 << 30) + (1 << 28);
 
 // How a block shares its tile.
 struct Shape {
-  int across, down;   // warps
-  int width, height;  // of candidates
+  int across, down;              // warps
+  int width, height;             // of candidates
   int tile_stride, tile_height;  // in runs of four pixels, and in pixels
   int energy_stride;
   size_t bytes;
@@ -78,16 +78,19 @@ __device__ __forceinline__ uint2 split(int q0, int q1, int q2, int q3) {
 __device__ void load_tile(const TensorArgs& args, int x0, int y0, uint2* tile) {
   const Shape& shape = args.shape;
   const Rect& rect = args.match.rect;
-  for (int i = threadIdx.x; i < shape.tile_stride * shape.tile_height; i += blockDim.x) {
-    const int px = x0 + i % shape.tile_stride * 4 - rect.x;
-    const int py = y0 + i / shape.tile_stride - rect.y;
-    int q[4];
+  for (int y = threadIdx.x / 32; y < shape.tile_height; y += blockDim.x / 32) {
+    const int py = y0 + y - rect.y;
+    const int16_t* row = args.match.plane + static_cast<ptrdiff_t>(py) * rect.width;
+    for (int x = threadIdx.x % 32; x < shape.tile_stride; x += 32) {
+      const int px = x0 + 4 * x - rect.x;
+      int q[4];
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const bool inside = px + k >= 0 && px + k < rect.width && py >= 0 && py < rect.height;
-      q[k] = inside ? args.match.plane[static_cast<size_t>(py) * rect.width + px + k] : 0;
+      for (int k = 0; k < 4; ++k) {
+        const bool inside = px + k >= 0 && px + k < rect.width && py >= 0 && py < rect.height;
+        q[k] = inside ? row[px + k] : 0;
+      }
+      tile[y * shape.tile_stride + x] = split(q[0], q[1], q[2], q[3]);
     }
-    tile[i] = split(q[0], q[1], q[2], q[3]);
   }
 }
 
@@ -111,30 +114,34 @@ __device__ void fill_energies(const TensorArgs& args, int x0, int y0, const uint
   const int patch = args.match.patch;
   const uint32_t first = patch >= 4 ? ~0u : (1u << 8 * patch) - 1;
   const uint32_t second = patch >= 8 ? ~0u : patch > 4 ? (1u << 8 * (patch - 4)) - 1 : 0;
-  for (int i = threadIdx.x; i < shape.width * shape.tile_height; i += blockDim.x) {
-    const int x = i % shape.width, y = i / shape.width;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  for (int y = warp; y < shape.tile_height; y += warps) {
     const uint2* row = tile + y * shape.tile_stride;
-    rows[y * shape.energy_stride + x] =
-        squares(four_pixels(row, x), first) + squares(four_pixels(row, x + 4), second);
+    for (int x = lane; x < shape.width; x += 32) {
+      rows[y * shape.energy_stride + x] =
+          squares(four_pixels(row, x), first) + squares(four_pixels(row, x + 4), second);
+    }
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < shape.width * shape.height; i += blockDim.x) {
-    const int x = i % shape.width, y = i / shape.width;
-    int sum = 0;
-    for (int k = 0; k < patch; ++k) sum += rows[(y + k) * shape.energy_stride + x];
-    const bool inside = x0 + x >= 0 && x0 + x <= args.match.grid.last_x && y0 + y >= 0 &&
-                        y0 + y <= args.match.grid.last_y;
-    energies[y * shape.energy_stride + x] = inside ? sum : kNowhere;
+  const ReferenceGrid& grid = args.match.grid;
+  for (int y = warp; y < shape.height; y += warps) {
+    const bool inside = y0 + y >= 0 && y0 + y <= grid.last_y;
+    for (int x = lane; x < shape.width; x += 32) {
+      int sum = 0;
+      for (int k = 0; k < patch; ++k) sum += rows[(y + k) * shape.energy_stride + x];
+      const bool candidate = inside && x0 + x >= 0 && x0 + x <= grid.last_x;
+      energies[y * shape.energy_stride + x] = candidate ? sum : kNowhere;
+    }
   }
 }
 
 // What a lane knows of one of its two references.
 struct LaneReference {
   bool exists;
-  int x, y;         // position
-  int energy;       // |P|^2
-  int limit;      // only sums of squares below it can enter the group,
-  uint32_t last;  // and only keys below the group's last one
+  int x, y;              // position
+  int energy;            // |P|^2
+  int limit;             // only sums of squares below it can enter the group,
+  uint32_t last;         // and only keys below the group's last one
   uint32_t queue, next;  // shared memory addresses of the lane's queue, and of its next key
 };
 
@@ -146,10 +153,10 @@ __device__ uint2 load_reference(const MatchArgs& args, const LaneReference& refe
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const bool inside = reference.exists && row < args.patch && column + i < args.patch;
-    q[i] = inside ? args.plane[static_cast<size_t>(reference.y + row - args.rect.y) *
-                                   args.rect.width +
-                               reference.x + column + i - args.rect.x]
-                  : 0;
+    q[i] = inside
+               ? args.plane[static_cast<size_t>(reference.y + row - args.rect.y) * args.rect.width +
+                            reference.x + column + i - args.rect.x]
+               : 0;
     energy += q[i] * q[i];
     q[i] *= -2;
   }
@@ -166,9 +173,19 @@ class WarpMatcher {
  public:
   __device__ WarpMatcher(const TensorArgs& args, int column, int row, int x0, int y0,
                          const uint2* tile, const int* energies, uint32_t* words)
-      : args_(args), match_(args.match), column_(column), row_(row), x0_(x0), y0_(y0),
-        tile_(tile), energies_(energies), best_(words), queues_(words + kRefs * kBest),
-        lane_(threadIdx.x % 32), group_(lane_ / 4), part_(lane_ % 4),
+      : args_(args),
+        match_(args.match),
+        column_(column),
+        row_(row),
+        x0_(x0),
+        y0_(y0),
+        tile_(tile),
+        energies_(energies),
+        best_(words),
+        queues_(words + kRefs * kBest),
+        lane_(threadIdx.x % 32),
+        group_(lane_ / 4),
+        part_(lane_ % 4),
         side_(2 * args.match.radius + 1) {}
 
   __device__ __forceinline__ void run() {
@@ -212,8 +229,7 @@ class WarpMatcher {
       reference.energy = energy;
       reference.limit = match_.limit;
       reference.last = kNoKey;
-      reference.queue = static_cast<uint32_t>(
-          __cvta_generic_to_shared(queues_ + 32 * s + lane_));
+      reference.queue = static_cast<uint32_t>(__cvta_generic_to_shared(queues_ + 32 * s + lane_));
       reference.next = reference.queue;
     }
     for (int i = 0; i < kRefs; ++i) best_[i * kBest + lane_] = lane_ == 0 ? 0 : kNoKey;
@@ -242,8 +258,8 @@ class WarpMatcher {
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
       offset[s].dy = y0_ + top - reference_[s].y + match_.radius;
-      offset[s].index = 1 + offset[s].dy * side_ + x0_ + at + 2 * part_ - reference_[s].x +
-                        match_.radius;
+      offset[s].index =
+          1 + offset[s].dy * side_ + x0_ + at + 2 * part_ - reference_[s].x + match_.radius;
     }
     uint2 rows[8];  // patch rows y + i and y + i + 1 in rows[i]
 #pragma unroll
@@ -253,15 +269,16 @@ class WarpMatcher {
     }
 #pragma unroll 1
     for (int y = top; y <= bottom; y += 2) {
+      int distance[2][4];
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         rows[i + 6] = four_pixels(tile, x);
         tile += args_.shape.tile_stride;
-        int distance[4];
-        distances(rows, i, *reinterpret_cast<const int2*>(energies), distance);
+        distances(rows, i, *reinterpret_cast<const int2*>(energies), distance[i]);
         energies += args_.shape.energy_stride;
-        collect(distance, offset);
       }
+      collect(distance[0], offset);
+      collect(distance[1], offset);
 #pragma unroll
       for (int i = 0; i < 6; ++i) rows[i] = rows[i + 2];
       if (__any_sync(kFullWarp, max(reference_[0].next, reference_[1].next - 4 * 32) >
@@ -322,28 +339,42 @@ class WarpMatcher {
     }
   }
 
-  // The queues of references that have one with at least `least` keys enter the best keys.
+  // The queues of references that have one with at least `least` keys enter the best keys. Two
+  // references at once, to hide the latency of shuffles.
   __device__ __forceinline__ void merge_queues(int least) {
     __syncwarp();
     const uint32_t counts = (reference_[0].next - reference_[0].queue) / kQueueStep |
                             (reference_[1].next - reference_[1].queue) / kQueueStep << 16;
     const uint32_t own = 1 + match_.radius * side_ + match_.radius;  // key of the reference itself
 #pragma unroll 1
-    for (int number = 0; number < kRefs; ++number) {
-      const int s = number / 8, owner = number % 8 * 4 + part_;
-      const int count = static_cast<int>(__shfl_sync(kFullWarp, counts, owner) >> 16 * s & 0xffff);
-      if (!__any_sync(kFullWarp, count >= least)) continue;
-      uint32_t best = best_[number * kBest + lane_];
+    for (int number = 0; number < kRefs / 2; ++number) {
+      const int owner = number * 4 + part_;
+      const uint32_t both = __shfl_sync(kFullWarp, counts, owner);
+      const int count[2] = {static_cast<int>(both & 0xffff), static_cast<int>(both >> 16)};
+      const int larger = max(count[0], count[1]);
+      if (!__any_sync(kFullWarp, larger >= least)) continue;
+      uint32_t* const best_keys = best_ + number * kBest + lane_;
+      uint32_t best[2] = {best_keys[0], best_keys[kRefs / 2 * kBest]};
 #pragma unroll 1
-      for (int slot = group_; __any_sync(kFullWarp, slot < count); slot += 8) {
-        uint32_t key = slot < count ? queues_[slot * (kQueueStep / 4) + 32 * s + owner] : kNoKey;
-        if (key == own) key = kNoKey;  // it is among the best already, with key 0
-        best = merged_smallest(best, key, lane_);
+      for (int slot = group_; __any_sync(kFullWarp, slot < larger); slot += 8) {
+        const uint32_t* const queue = queues_ + slot * (kQueueStep / 4) + owner;
+        uint32_t key[2];
+#pragma unroll
+        for (int s = 0; s < 2; ++s) {
+          key[s] = slot < count[s] ? queue[32 * s] : kNoKey;
+          if (key[s] == own) key[s] = kNoKey;  // it is among the best already, with key 0
+        }
+        best[0] = merged_smallest(best[0], key[0], lane_);
+        best[1] = merged_smallest(best[1], key[1], lane_);
       }
-      best_[number * kBest + lane_] = best;
-      const uint32_t last = __shfl_sync(kFullWarp, best, match_.group - 1);
-      if (number == group_) restart(reference_[0], last);
-      if (number == group_ + 8) restart(reference_[1], last);
+      best_keys[0] = best[0];
+      best_keys[kRefs / 2 * kBest] = best[1];
+      const uint32_t last[2] = {__shfl_sync(kFullWarp, best[0], match_.group - 1),
+                                __shfl_sync(kFullWarp, best[1], match_.group - 1)};
+      if (number == group_) {
+        restart(reference_[0], last[0]);
+        restart(reference_[1], last[1]);
+      }
     }
     __syncwarp();
   }
@@ -352,16 +383,15 @@ class WarpMatcher {
     reference.next = reference.queue;
     if (last == kNoKey) return;
     reference.last = last;
-    reference.limit =
-        min(reference.limit, limit_above(last >> kKeyIndexBits, match_.shift));
+    reference.limit = min(reference.limit, limit_above(last >> kKeyIndexBits, match_.shift));
   }
 
   __device__ __forceinline__ void store(int number) {
     const int column = column_ + number % kSide, row = row_ + number / kSide;
     if (column >= match_.grid.columns || row >= match_.row + match_.rows) return;
-    store_group(match_.groups +
-                    (static_cast<size_t>(row) * match_.grid.columns + column) * match_.group,
-                best_[number * kBest + lane_], match_.group, match_.radius, lane_);
+    store_group(
+        match_.groups + (static_cast<size_t>(row) * match_.grid.columns + column) * match_.group,
+        best_[number * kBest + lane_], match_.group, match_.radius, lane_);
   }
 
   const TensorArgs& args_;
@@ -396,8 +426,7 @@ __global__ void __launch_bounds__(256, 2) match_blocks(const __grid_constant__ T
   const int warp_column = column + warp % shape.across * kSide;
   const int warp_row = row + warp / shape.across * kSide;
   if (warp_column >= match.grid.columns || warp_row >= match.row + match.rows) return;
-  WarpMatcher(args, warp_column, warp_row, x0, y0, tile, energies, words + warp * kWarpWords)
-      .run();
+  WarpMatcher(args, warp_column, warp_row, x0, y0, tile, energies, words + warp * kWarpWords).run();
 }
 
 Shape shape_of(const MatchArgs& args, int across, int down) {
@@ -423,24 +452,35 @@ Shape shape_of(const MatchArgs& args, int across, int down) {
   return shape;
 }
 
+// The shape that keeps most warps on a multiprocessor, the first of equals; none when `bytes` is 0.
+Shape best_shape(const StageJob& job, const MatchArgs& args) {
+  constexpr int kShapes[][2] = {{4, 2}, {2, 2}, {2, 1}, {1, 1}};
+  constexpr int kMostWarps = 16;  // by registers
+  Shape best{};
+  int most = 0;
+  for (const auto& [across, down] : kShapes) {
+    const Shape shape = shape_of(args, across, down);
+    if (shape.bytes > job.shared_bytes) continue;
+    const int warps = across * down;
+    const int resident = std::min(job.blocks_that_fit(shape.bytes), kMostWarps / warps) * warps;
+    if (resident > most) best = shape;
+    most = std::max(most, resident);
+  }
+  return best;
+}
+
 }  // namespace
 
 bool match_tensor(const StageJob& job, const MatchArgs& args) {
-  constexpr int kShapes[][2] = {{4, 2}, {2, 2}, {2, 1}, {1, 1}};
-  for (const auto& [across, down] : kShapes) {
-    const Shape shape = shape_of(args, across, down);
-    // Two blocks a multiprocessor, as long as there is a choice.
-    const size_t available = across * down > 1 ? job.shared_bytes / 2 - 1024 : job.shared_bytes;
-    if (shape.bytes > available) continue;
-    allow_shared(match_blocks, shape.bytes);
-    const int wide = kSide * across, high = kSide * down;
-    const dim3 blocks((args.grid.columns + wide - 1) / wide, (args.rows + high - 1) / high);
-    const TensorArgs tensor{args, shape};
-    match_blocks<<<blocks, 32 * across * down, shape.bytes, job.method->stream>>>(tensor);
-    check_launch("BM3D matching on matrix units");
-    return true;
-  }
-  return false;
+  const TensorArgs tensor{args, best_shape(job, args)};
+  const Shape& shape = tensor.shape;
+  if (shape.bytes == 0) return false;
+  allow_shared(match_blocks, shape.bytes);
+  const int wide = kSide * shape.across, high = kSide * shape.down;
+  const dim3 blocks((args.grid.columns + wide - 1) / wide, (args.rows + high - 1) / high);
+  match_blocks<<<blocks, 32 * shape.across * shape.down, shape.bytes, job.method->stream>>>(tensor);
+  check_launch("BM3D matching on matrix units");
+  return true;
 }
 
 }  // namespace grainless::cuda

@@ -2,9 +2,9 @@
 // What the steps of one BM3D stage (plan.h: Bm3dStage) share: where references stand, how groups
 // travel from matching to filtering, and how estimates are summed.
 //
-// Sums do not depend on the order of threads. Cells of references, whose grid is fixed to the image,
-// add up in shared memory in raster order of their references; what a cell contributes to a pixel
-// then is rounded to a fixed point and added to global memory in 64-bit integers.
+// Sums do not depend on the order of threads. Cells of references, whose grid is fixed to the
+// image, add up in shared memory in raster order of their references; what a cell contributes to a
+// pixel then is rounded to a fixed point and added to global memory in 64-bit integers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,7 +27,8 @@ struct ReferenceGrid {
   GRAINLESS_HD int y(int i) const { return i * step < last_y ? i * step : last_y; }
 };
 
-// A group is `group` entries: offset in the search window, x in bits 0..5 and y in bits 6..11, by key.
+// A group is `group` entries: offset in the search window, x in bits 0..5 and y in bits 6..11, by
+// key.
 inline constexpr uint16_t kNoPatch = 0xffff;
 
 // Sums of w * (estimate - source) and of w over all estimates of a pixel.
@@ -54,13 +55,20 @@ struct StageJob {
   uint16_t* groups;      // of each reference of grid, row by row
   PixelSums* sums;       // of one channel of out
   int multiprocessors;
-  size_t shared_bytes;  // largest for a thread block
+  size_t shared_bytes;          // largest for a thread block
+  size_t shared_bytes_for_all;  // of a multiprocessor
 
+  // Blocks with this much shared memory that run on a multiprocessor at a time.
+  int blocks_that_fit(size_t bytes) const {
+    constexpr size_t kReserved = 1024;  // a block, by the driver
+    return static_cast<int>(shared_bytes_for_all / (bytes + kReserved));
+  }
   const DevicePlanes& matched() const { return pilot.data != nullptr ? pilot : noisy; }
 };
 
-// References that one launch takes: about 2 ms on a fast card, under 100 ms on one whose
-// multiprocessors are 40 times slower (RESULTS.md).
+// References that one launch takes, a multiprocessor: the longest launch (Wiener filter, groups of
+// 32) takes 4.5 ms on an H200 (RESULTS.md). With half of its warps at a third of its clock it would
+// take 30 ms on a desktop card.
 inline constexpr int kReferencesPerMultiprocessor = 4096;
 
 // Queues one stage; scratch is as large as bm3d_scratch_bytes says (bm3d.cu).

@@ -83,10 +83,10 @@ class Uploaded {
 
  private:
   void copy(float* to, size_t to_stride, const float* from, size_t from_stride) const {
-    cuda::check(cudaMemcpy2D(to, to_stride * sizeof(float), from, from_stride * sizeof(float),
-                             planes_.rect.width * sizeof(float), planes_.rect.height,
-                             cudaMemcpyDefault),
-                "cudaMemcpy2D");
+    cuda::check(
+        cudaMemcpy2D(to, to_stride * sizeof(float), from, from_stride * sizeof(float),
+                     planes_.rect.width * sizeof(float), planes_.rect.height, cudaMemcpyDefault),
+        "cudaMemcpy2D");
   }
 
   cuda::DevicePlanes planes_;
@@ -262,6 +262,15 @@ TEST(Bm3dCuda, AgreesWithTheCpu) {
   }
 }
 
+TEST(Bm3dCuda, AgreesWithTheCpuOnALargePicture) {
+  const Planes image = picture(3, 512, 512, 25);
+  const LevelPlan level = level_of({}, 3, 25);
+  const Difference d = difference(filtered(level, image), filtered_by_cpu(level, image));
+  EXPECT_GT(d.psnr, 80);
+  EXPECT_LE(d.largest, 1);
+  std::printf("CPU and CUDA: %.1f dB, at most %.4f apart\n", d.psnr, d.largest);
+}
+
 TEST(Bm3dCuda, PlaceAndTimeDoNotMatter) {
   const int32_t width = 210, height = 170;
   for (const auto& [patch, step, channels] : {std::tuple{8, 3, 3}, {5, 4, 1}, {12, 7, 1}}) {
@@ -305,6 +314,15 @@ TEST(Bm3dCuda, ChannelWithoutStrengthIsCopied) {
           std::memcmp(result.at(c, 0, 5), image.at(c, 0, 5), 40 * sizeof(float)) == 0;
       EXPECT_EQ(copied, (c == 0) == (kept == 0)) << c;
     }
+  }
+}
+
+TEST(Bm3dCuda, HighlightsBeyondAllMeasureStayFinite) {
+  Planes image = picture(1, 64, 40);
+  for (int32_t i = 20; i < 30; ++i) *image.at(0, i, i) = 1e25f;
+  const Planes result = filtered(level_of({}, 1), image);
+  for (int32_t y = 0; y < 40; ++y) {
+    for (int32_t x = 0; x < 64; ++x) EXPECT_TRUE(std::isfinite(*result.at(0, x, y)));
   }
 }
 
