@@ -17,13 +17,14 @@
 
 #include "bm3d_aggregate.cuh"
 #include "bm3d_select.cuh"
+#include "bm3d_shrink.cuh"
 #include "bm3d_stage.cuh"
+#include "bm3d_transform.cuh"
 #include "check.h"
 
 namespace grainless::cuda {
 namespace {
 
-constexpr int kSide = 8;       // of a padded patch
 constexpr int kMostWarps = 8;  // of a block
 constexpr int kUsualWarps = 4;
 constexpr int kLargestCell = 8;  // references a side
@@ -42,139 +43,8 @@ struct FilterArgs {
   int first_column, first_row;      // of the launch, in cells of the image's grid
   int region_width, region_height;  // pixels that a cell's patches can reach
   float shrink;
-  float forward[kSide * kSide], inverse[kSide * kSide], kaiser[kSide];
+  float forward[kPatchSide * kPatchSide], inverse[kPatchSide * kPatchSide], kaiser[kPatchSide];
 };
-
-// A lane's part of a patch transform's matrix F.
-struct Basis {
-#if __CUDA_ARCH__ >= 800
-  // F[g][2 t], the rest of it after rounding to tf32, then the same of F[g][2 t + 1].
-  uint32_t part[4];
-#else
-  float row[kSide];
-#endif
-};
-
-constexpr uint32_t kTf32Bits = 0xffffe000u;
-
-__device__ __forceinline__ uint32_t tf32_high(float v) {
-  return __float_as_uint(v) & kTf32Bits;
-}
-
-__device__ __forceinline__ float tf32_rest(float v) {
-  return v - __uint_as_float(tf32_high(v));
-}
-
-// A value that the compiler can't load again: reading a kernel's arguments at another place in
-// every lane takes an instruction a lane.
-__device__ __forceinline__ float keep_register(float v) {
-  asm volatile("" : "+f"(v));
-  return v;
-}
-
-__device__ __forceinline__ Basis load_basis(const float* matrix, int lane) {
-  Basis basis;
-  const float* row = matrix + lane / 4 * kSide;
-#if __CUDA_ARCH__ >= 800
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const float v = row[lane % 4 * 2 + i];
-    basis.part[2 * i] = __float_as_uint(keep_register(__uint_as_float(tf32_high(v))));
-    basis.part[2 * i + 1] = __float_as_uint(keep_register(tf32_rest(v)));
-  }
-#else
-#pragma unroll
-  for (int k = 0; k < kSide; ++k) basis.row[k] = keep_register(row[k]);
-#endif
-  return basis;
-}
-
-#if __CUDA_ARCH__ >= 800
-// sum += 16 x 8 times 8 x 8.
-__device__ __forceinline__ void multiply_add(float (&sum)[4], const Basis& a, uint32_t b0,
-                                             uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-      : "r"(a.part[0]), "r"(a.part[1]), "r"(a.part[2]), "r"(a.part[3]), "r"(b0), "r"(b1));
-}
-#endif
-
-// v = (F * v)^T.
-__device__ __forceinline__ void half_transform(float (&v)[2], const Basis& basis) {
-#if __CUDA_ARCH__ >= 800
-  float sum[4] = {};
-  multiply_add(sum, basis, __float_as_uint(tf32_rest(v[0])), __float_as_uint(tf32_rest(v[1])));
-  multiply_add(sum, basis, tf32_high(v[0]), tf32_high(v[1]));
-  v[0] = sum[0] + sum[2];
-  v[1] = sum[1] + sum[3];
-#else
-  const int lane = threadIdx.x % 32;
-  float sum[2] = {};
-#pragma unroll
-  for (int k = 0; k < kSide; ++k) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const float b = __shfl_sync(kFullWarp, v[k % 2], (lane % 4 * 2 + i) * 4 + k / 2);
-      sum[i] = fmaf(basis.row[k], b, sum[i]);
-    }
-  }
-  v[0] = sum[0];
-  v[1] = sum[1];
-#endif
-}
-
-__device__ __forceinline__ void transform(float (&v)[2], const Basis& basis) {
-  half_transform(v, basis);
-  half_transform(v, basis);
-}
-
-// Haar without its factors 1 / sqrt 2: after the forward transform, coefficient m is 2^(level / 2)
-// times too large; divided by 2^level it enters the inverse.
-template <int kCount>
-__device__ __forceinline__ void haar_forward(float (&v)[kCount]) {
-#pragma unroll
-  for (int step = 1; step < kCount; step *= 2) {
-#pragma unroll
-    for (int m = 0; m < kCount; m += 2 * step) {
-      const float a = v[m], b = v[m + step];
-      v[m] = a + b;
-      v[m + step] = a - b;
-    }
-  }
-}
-
-template <int kCount>
-__device__ __forceinline__ void haar_inverse(float (&v)[kCount]) {
-#pragma unroll
-  for (int step = kCount / 2; step >= 1; step /= 2) {
-#pragma unroll
-    for (int m = 0; m < kCount; m += 2 * step) {
-      const float a = v[m], b = v[m + step];
-      v[m] = a + b;
-      v[m + step] = a - b;
-    }
-  }
-}
-
-// 2^level of coefficient m of kCount, and its root.
-template <int kCount>
-__device__ constexpr float haar_gain(int m) {
-  return static_cast<float>(m == 0 ? kCount : 2 * (m & -m));
-}
-__device__ constexpr float root(float power_of_two) {
-  float whole = 1;
-  for (; power_of_two >= 4; power_of_two /= 4) whole *= 2;
-  return power_of_two > 1 ? whole * 1.41421356f : whole;
-}
-
-__device__ __forceinline__ float warp_sum(float v) {
-#pragma unroll
-  for (int distance = 16; distance >= 1; distance /= 2) {
-    v += __shfl_xor_sync(kFullWarp, v, distance);
-  }
-  return v;
-}
 
 // One warp's view of its cell.
 struct Lane {
@@ -196,14 +66,6 @@ __device__ __forceinline__ Lane make_lane(const FilterArgs& args) {
   }
   return lane;
 }
-
-// A warp's coefficients in shared memory: those of a lane's pixel i of patch m.
-template <int kLargest>
-struct Stage {
-  float* lane;
-
-  __device__ __forceinline__ float& at(int i, int m) const { return lane[(i * kLargest + m) * 32]; }
-};
 
 // Patches that are loaded or transformed at once.
 constexpr int kChunk = 8;
@@ -259,85 +121,6 @@ __device__ __forceinline__ void transform_back(int count, const Basis& basis,
   }
 }
 
-template <int kCount, int kLargest>
-__device__ __forceinline__ void read_stage(const Stage<kLargest>& stage, int i,
-                                           float (&v)[kCount]) {
-#pragma unroll
-  for (int m = 0; m < kCount; ++m) v[m] = stage.at(i, m);
-  haar_forward(v);
-}
-
-template <int kCount, int kLargest>
-__device__ __forceinline__ void write_stage(float (&v)[kCount], int i,
-                                            const Stage<kLargest>& stage) {
-  haar_inverse(v);
-#pragma unroll
-  for (int m = 0; m < kCount; ++m) stage.at(i, m) = v[m];
-}
-
-// Hard threshold of a group's coefficients. The group's mean is the first coefficient of lane 0; it
-// is kept. Returns the group's weight.
-template <int kCount, int kLargest>
-__device__ __forceinline__ float hard_threshold(const Stage<kLargest>& stage, float threshold,
-                                                int lane) {
-  int retained = 0;
-#pragma unroll 1
-  for (int i = 0; i < 2; ++i) {
-    float v[kCount];
-    read_stage(stage, i, v);
-#pragma unroll
-    for (int m = 0; m < kCount; ++m) {
-      const float gain = haar_gain<kCount>(m);
-      const bool keep = fabsf(v[m]) > threshold * root(gain) || (m == 0 && i + lane == 0);
-      retained += keep;
-      v[m] = keep ? v[m] * (1 / gain) : 0.0f;
-    }
-    write_stage(v, i, stage);
-  }
-  return 1.0f / warp_sum(static_cast<float>(retained));
-}
-
-__device__ __forceinline__ float reciprocal(float v) {
-  float result;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
-  return result;
-}
-
-// Wiener weights, each divided by its coefficient's gain, from the pilot's coefficients. Returns
-// the group's weight.
-template <int kCount, int kLargest>
-__device__ __forceinline__ float wiener_weights(const Stage<kLargest>& stage, float variance,
-                                                int lane, float (&weights)[2][kCount]) {
-  float total = 0;
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    read_stage(stage, i, weights[i]);
-#pragma unroll
-    for (int m = 0; m < kCount; ++m) {
-      // 1 - v / (s^2 + v): an s^2 beyond float's range gives 1.
-      const float gain = haar_gain<kCount>(m), s = weights[i][m];
-      float weight = fmaf(-variance, reciprocal(fmaf(s, s, variance * gain)), 1 / gain);
-      if (m == 0 && i + lane == 0) weight = 1 / gain;
-      total = fmaf(weight * gain, weight * gain, total);
-      weights[i][m] = weight;
-    }
-  }
-  return 1.0f / warp_sum(total);
-}
-
-template <int kCount, int kLargest>
-__device__ __forceinline__ void weigh(const float (&weights)[2][kCount],
-                                      const Stage<kLargest>& stage) {
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    float v[kCount];
-    read_stage(stage, i, v);
-#pragma unroll
-    for (int m = 0; m < kCount; ++m) v[m] *= weights[i][m];
-    write_stage(v, i, stage);
-  }
-}
-
 // Turns of the block's warps, by named barriers that two neighbours share. racecheck does not
 // follow those (it takes what one warp writes and the next reads for a race): it needs a build with
 // GRAINLESS_RACECHECK, where all warps wait for each other at every turn, 13 % slower.
@@ -371,10 +154,11 @@ struct GroupFilter {
   unsigned entry;              // the lane's
   int count;
 
+  // A lane without a patch stands for the reference: chunks of small groups load it again.
   __device__ __forceinline__ int offset(int stride) const {
-    return entry == kNoPatch
-               ? 0
-               : static_cast<int>(entry >> 6) * stride + static_cast<int>(entry & 63u);
+    const unsigned centre = args.radius | args.radius << 6;
+    const unsigned patch = entry == kNoPatch ? centre : entry;
+    return static_cast<int>(patch >> 6) * stride + static_cast<int>(patch & 63u);
   }
 
   // Leaves the patches' estimates in the stage; returns their weight.
@@ -525,8 +309,8 @@ void set_padded(const Bm3dStage& stage, FilterArgs& args) {
   const int patch = stage.patch;
   for (int y = 0; y < patch; ++y) {
     for (int x = 0; x < patch; ++x) {
-      args.forward[y * kSide + x] = stage.forward[y * patch + x];
-      args.inverse[y * kSide + x] = stage.inverse[y * patch + x];
+      args.forward[y * kPatchSide + x] = stage.forward[y * patch + x];
+      args.inverse[y * kPatchSide + x] = stage.inverse[y * patch + x];
     }
     args.kaiser[y] = stage.kaiser[y];
   }
@@ -536,7 +320,7 @@ void set_padded(const Bm3dStage& stage, FilterArgs& args) {
 // takes. Rows of 4 n + 2 pixels spread a patch's rows over the banks.
 void set_cell(const Bm3dStage& stage, FilterArgs& args) {
   for (args.cell = kLargestCell;; --args.cell) {
-    const int span = (args.cell - 1) * stage.step + 2 * stage.radius + kSide;
+    const int span = (args.cell - 1) * stage.step + 2 * stage.radius + kPatchSide;
     args.region_width = (span + 1) / 4 * 4 + 2;
     args.region_height = span;
     const size_t bytes = sizeof(float2) * args.region_width * args.region_height;
@@ -573,8 +357,8 @@ void filter_stage(const StageJob& job, int c, double progress_from, double progr
   };
   const int warps = warps_of_block(job, bytes_for);
   const size_t bytes = bytes_for(warps);
-  const auto kernel =
-      stage.patch == kSide ? kernel_for<true>(wiener, largest) : kernel_for<false>(wiener, largest);
+  const auto kernel = stage.patch == kPatchSide ? kernel_for<true>(wiener, largest)
+                                                : kernel_for<false>(wiener, largest);
   allow_shared(kernel, bytes);
   const ReferenceGrid& grid = job.grid;
   args.first_column = grid.column / args.cell;

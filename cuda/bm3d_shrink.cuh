@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// A group's coefficients on one warp: Haar transform along the group, hard threshold, Wiener
+// filter.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "bm3d_select.cuh"
+
+namespace grainless::cuda {
+
+// Haar without its factors 1 / sqrt 2: after the forward transform, coefficient m is 2^(level / 2)
+// times too large; divided by 2^level it enters the inverse.
+template <int kCount>
+__device__ __forceinline__ void haar_forward(float (&v)[kCount]) {
+#pragma unroll
+  for (int step = 1; step < kCount; step *= 2) {
+#pragma unroll
+    for (int m = 0; m < kCount; m += 2 * step) {
+      const float a = v[m], b = v[m + step];
+      v[m] = a + b;
+      v[m + step] = a - b;
+    }
+  }
+}
+
+template <int kCount>
+__device__ __forceinline__ void haar_inverse(float (&v)[kCount]) {
+#pragma unroll
+  for (int step = kCount / 2; step >= 1; step /= 2) {
+#pragma unroll
+    for (int m = 0; m < kCount; m += 2 * step) {
+      const float a = v[m], b = v[m + step];
+      v[m] = a + b;
+      v[m + step] = a - b;
+    }
+  }
+}
+
+// 2^level of coefficient m of kCount, and its root.
+template <int kCount>
+__device__ constexpr float haar_gain(int m) {
+  return static_cast<float>(m == 0 ? kCount : 2 * (m & -m));
+}
+__device__ constexpr float root(float power_of_two) {
+  float whole = 1;
+  for (; power_of_two >= 4; power_of_two /= 4) whole *= 2;
+  return power_of_two > 1 ? whole * 1.41421356f : whole;
+}
+
+__device__ __forceinline__ float warp_sum(float v) {
+#pragma unroll
+  for (int distance = 16; distance >= 1; distance /= 2) {
+    v += __shfl_xor_sync(kFullWarp, v, distance);
+  }
+  return v;
+}
+
+// A warp's coefficients in shared memory: those of a lane's pixel i of patch m.
+template <int kLargest>
+struct Stage {
+  float* lane;
+
+  __device__ __forceinline__ float& at(int i, int m) const { return lane[(i * kLargest + m) * 32]; }
+};
+
+template <int kCount, int kLargest>
+__device__ __forceinline__ void read_stage(const Stage<kLargest>& stage, int i,
+                                           float (&v)[kCount]) {
+#pragma unroll
+  for (int m = 0; m < kCount; ++m) v[m] = stage.at(i, m);
+  haar_forward(v);
+}
+
+template <int kCount, int kLargest>
+__device__ __forceinline__ void write_stage(float (&v)[kCount], int i,
+                                            const Stage<kLargest>& stage) {
+  haar_inverse(v);
+#pragma unroll
+  for (int m = 0; m < kCount; ++m) stage.at(i, m) = v[m];
+}
+
+// Hard threshold of a group's coefficients. The group's mean is the first coefficient of lane 0; it
+// is kept. Returns the group's weight.
+template <int kCount, int kLargest>
+__device__ __forceinline__ float hard_threshold(const Stage<kLargest>& stage, float threshold,
+                                                int lane) {
+  int retained = 0;
+#pragma unroll 1
+  for (int i = 0; i < 2; ++i) {
+    float v[kCount];
+    read_stage(stage, i, v);
+#pragma unroll
+    for (int m = 0; m < kCount; ++m) {
+      const float gain = haar_gain<kCount>(m);
+      const bool keep = fabsf(v[m]) > threshold * root(gain) || (m == 0 && i + lane == 0);
+      retained += keep;
+      v[m] = keep ? v[m] * (1 / gain) : 0.0f;
+    }
+    write_stage(v, i, stage);
+  }
+  return 1.0f / warp_sum(static_cast<float>(retained));
+}
+
+__device__ __forceinline__ float reciprocal(float v) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
+  return result;
+}
+
+// Wiener weights, each divided by its coefficient's gain, from the pilot's coefficients. Returns
+// the group's weight.
+template <int kCount, int kLargest>
+__device__ __forceinline__ float wiener_weights(const Stage<kLargest>& stage, float variance,
+                                                int lane, float (&weights)[2][kCount]) {
+  float total = 0;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    read_stage(stage, i, weights[i]);
+#pragma unroll
+    for (int m = 0; m < kCount; ++m) {
+      // 1 - v / (s^2 + v): an s^2 beyond float's range gives 1.
+      const float gain = haar_gain<kCount>(m), s = weights[i][m];
+      float weight = fmaf(-variance, reciprocal(fmaf(s, s, variance * gain)), 1 / gain);
+      if (m == 0 && i + lane == 0) weight = 1 / gain;
+      total = fmaf(weight * gain, weight * gain, total);
+      weights[i][m] = weight;
+    }
+  }
+  return 1.0f / warp_sum(total);
+}
+
+template <int kCount, int kLargest>
+__device__ __forceinline__ void weigh(const float (&weights)[2][kCount],
+                                      const Stage<kLargest>& stage) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    float v[kCount];
+    read_stage(stage, i, v);
+#pragma unroll
+    for (int m = 0; m < kCount; ++m) v[m] *= weights[i][m];
+    write_stage(v, i, stage);
+  }
+}
+
+}  // namespace grainless::cuda
