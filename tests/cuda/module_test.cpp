@@ -5,8 +5,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <thread>
@@ -292,6 +294,64 @@ TEST_F(Module, MemoryIsWhatTileBytesSays) {
     g_table->close(session);
   }
 }
+
+TEST_F(Module, CancelIsAnsweredWithin100Milliseconds) {
+  const TestImage image = noisy_picture({Component::kU8, 3}, 3000, 2000, 20.0f);
+  TestImage result(image.format, image.width, image.height);
+  for (const Method method : {Method::kNlm, Method::kBm3d}) {
+    Params params;
+    params.method = static_cast<int32_t>(method);
+    params.quality = static_cast<int32_t>(Quality::kHigh);
+    params.search = method == Method::kNlm ? 63 : 0;
+    const Plan plan = make_plan(params, image.format, white_noise(3, 20.0f));
+    ASSERT_EQ(run(plan, image, whole(image), result), 0);  // memory is there, code is loaded
+    using Clock = std::chrono::steady_clock;
+    struct State {
+      Clock::time_point start, asked;
+    } state{Clock::now(), {}};
+    const AbiCallbacks callbacks{&state,
+                                 [](void* user) {
+                                   State& s = *static_cast<State*>(user);
+                                   if (Clock::now() - s.start < std::chrono::milliseconds(15))
+                                     return 0;
+                                   if (s.asked == Clock::time_point{}) s.asked = Clock::now();
+                                   return 1;
+                                 },
+                                 nullptr};
+    EXPECT_EQ(run(plan, image, whole(image), result, callbacks),
+              static_cast<int32_t>(ErrorCode::kCancelled));
+    EXPECT_LT(std::chrono::duration<double>(Clock::now() - state.asked).count(), 0.1);
+    EXPECT_LT(std::chrono::duration<double>(state.asked - state.start).count(), 0.065);
+  }
+}
+
+#ifdef GRAINLESS_CUDA_FAULTS
+TEST_F(Module, FaultsBecomeTheErrorsThatEnginesAnswer) {
+  const TestImage image = noisy_picture(kFloatColour, 300, 200, 20.0f);
+  const Plan plan = nlm_plan(kFloatColour, 9, 5);
+  TestImage result(image.format, image.width, image.height);
+  setenv("GRAINLESS_FAULT", "alloc=1000", 1);
+  EXPECT_EQ(run(plan, image, whole(image), result), static_cast<int32_t>(ErrorCode::kOutOfMemory));
+  unsetenv("GRAINLESS_FAULT");
+  EXPECT_EQ(run(plan, image, whole(image), result), 0);  // recoverable
+
+  setenv("GRAINLESS_FAULT", "open", 1);
+  AbiSession* session = nullptr;
+  AbiMessage message{};
+  EXPECT_EQ(g_table->open(0, 0, &session, &message),
+            static_cast<int32_t>(ErrorCode::kDeviceUnavailable));
+  setenv("GRAINLESS_FAULT", "arch", 1);
+  EXPECT_EQ(g_table->open(0, 0, &session, &message),
+            static_cast<int32_t>(ErrorCode::kDeviceUnavailable));
+  EXPECT_NE(std::string(message.text).find("no code for its architecture"), std::string::npos);
+
+  setenv("GRAINLESS_FAULT", "launch=2", 1);
+  EXPECT_EQ(run(plan, image, whole(image), result), static_cast<int32_t>(ErrorCode::kDeviceFailed));
+  unsetenv("GRAINLESS_FAULT");
+  EXPECT_EQ(run(plan, image, whole(image), result), static_cast<int32_t>(ErrorCode::kDeviceFailed));
+  EXPECT_EQ(g_table->budget(session_), 0u);
+}
+#endif
 
 bool has_device() {
   AbiDevice devices[16];
