@@ -81,7 +81,7 @@ void set_strength(NoiseModel& noise, double chroma_share) {
   const double reduced = std::clamp((1.0 - chroma_share) / 0.5, 0.0, 1.0);
   for (int32_t c = 0; c < noise.channels; ++c) {
     if (noise.white[c]) continue;
-    noise.strength[c] = static_cast<float>(c == 0 ? 1.3 + 0.7 * reduced : 1.2 + 1.8 * reduced);
+    noise.strength[c] = static_cast<float>(c == 0 ? 1.1 + 0.6 * reduced : 1.0 + 2.2 * reduced);
   }
 }
 

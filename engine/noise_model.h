@@ -23,11 +23,6 @@ struct NoiseModel {
   float strength[kMaxChannels] = {1, 1, 1};
 };
 
-// What a filter that works on one level alone should take for the noise of a channel.
-inline float filter_sigma(const NoiseModel& noise, int32_t level, int32_t channel) {
-  return noise.sigma[level][channel] * noise.strength[channel];
-}
-
 inline NoiseModel white_noise(int32_t channels, float sigma) {
   NoiseModel noise{channels, 1, {}};
   for (int32_t c = 0; c < channels; ++c) noise.sigma[0][c] = sigma;

@@ -20,6 +20,9 @@ constexpr Choice kTransforms[] = {{"bior1.5", N_("Biorthogonal wavelet 1.5")},
 constexpr Choice kCentres[] = {
     {"max", N_("Largest other weight")}, {"one", N_("One")}, {"zero", N_("Zero")}};
 
+constexpr Choice kScales[] = {
+    {"auto", N_("Automatic")}, {"1", "1"}, {"2", "2"}, {"3", "3"}, {"4", "4"}};
+
 const ParamSpec kSpecs[] = {
     {"method", ParamType::kChoice, &Params::method, 0, 0, 0, 0, kMethods, ParamGroup::kMain,
      N_("_Method"),
@@ -151,6 +154,10 @@ const ParamSpec kSpecs[] = {
     {"centre", ParamType::kChoice, &Params::centre, 0, 0, 0, 0, kCentres, ParamGroup::kAdvanced,
      N_("Weight of the centre pi_xel"),
      N_("What the pixel itself counts for in Non-Local Means, beside its look-alikes.")},
+    {"scales", ParamType::kChoice, &Params::scales, 0, 0, 0, 0, kScales, ParamGroup::kAdvanced,
+     N_("_Scales"),
+     N_("Resolutions at which noise is removed. Noise of cameras is coarse and shows at half and "
+        "quarter resolution, too; automatic looks at the noise.")},
     {"device",
      ParamType::kString,
      &Params::device,

@@ -33,6 +33,7 @@ struct Params {
   int32_t group = 0;
   int32_t transform = 0;  // Transform
   int32_t centre = 0;     // Centre
+  int32_t scales = 0;     // levels of resolution; 0: by the noise
   std::string device = "auto";
   int32_t memory = 0;
 

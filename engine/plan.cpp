@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "pixel_math.h"
+#include "pyramid.h"
 #include "transforms.h"
 
 namespace grainless {
@@ -124,7 +125,7 @@ NlmPlan make_nlm(const Params& params, const double* noise, int32_t channels) {
   nlm.centre = params.centre;
   // All channels get the same quantum a sigma, so that the joint distance is in units of noise. A
   // channel said to be nearly free of noise still may not outweigh the others beyond measure.
-  double largest = 0, unit = 32.0, sigma[kMaxChannels] = {};
+  double largest = 0.01, unit = 32.0, sigma[kMaxChannels] = {};
   for (int32_t c = 0; c < channels; ++c) largest = std::max(largest, noise[c]);
   const double bound = largest_match_scale(nlm.patch, channels);
   for (int32_t c = 0; c < channels; ++c) {
@@ -142,6 +143,52 @@ NlmPlan make_nlm(const Params& params, const double* noise, int32_t channels) {
   nlm.chroma = colour ? make_weight(params.strength * params.chroma / 1e4, norm, h) : nlm.luma;
   nlm.joint = !colour || params.luma == params.chroma ? 1 : 0;
   return nlm;
+}
+
+// NLM compares neighbours that share correlated noise and finds them alike: it needs less strength
+// than BM3D, which tells signal from noise by its coefficients (PolyU: best near a half).
+constexpr double kNlmStrength = 0.5;
+
+// Noise of a level as the method is to take it; beyond the measured levels it goes on as it did, or
+// halves.
+double level_sigma(const Params& params, const NoiseModel& noise, int32_t level, int32_t channel) {
+  const bool nlm = params.method != static_cast<int32_t>(Method::kBm3d);
+  const double strength =
+      noise.strength[channel] * (nlm && !noise.white[channel] ? kNlmStrength : 1);
+  const int32_t last = noise.levels - 1;
+  const double sigma = noise.sigma[std::min(level, last)][channel] * strength;
+  if (level <= last) return sigma;
+  const double before = last > 0 ? noise.sigma[last - 1][channel] : 0.0;
+  const double ratio = before > 0 ? std::min(1.0, noise.sigma[last][channel] / before) : 0.5;
+  return sigma * std::pow(ratio, level - last);
+}
+
+// Camera noise is low-frequency: quarter resolution still shows it. White noise needs one level.
+int32_t level_count(const Params& params, const NoiseModel& noise) {
+  if (params.scales > 0) return params.scales;
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    if (!noise.white[c] && noise.sigma[0][c] > 0) return 3;
+  }
+  return 1;
+}
+
+void set_level(LevelPlan& level, int32_t index, const Params& params, int32_t channels,
+               const NoiseModel& noise) {
+  double measured[kMaxChannels] = {}, sigma[kMaxChannels] = {};
+  for (int32_t c = 0; c < channels; ++c) {
+    measured[c] = level_sigma(params, noise, index, std::min(c, noise.channels - 1));
+    sigma[c] = measured[c] * params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;
+  }
+  if (params.method != static_cast<int32_t>(Method::kBm3d)) {
+    level.nlm = make_nlm(params, measured, channels);
+    level.reach =
+        level.nlm.radius + (level.nlm.patchwise != 0 ? level.nlm.patch - 1 : level.nlm.patch / 2);
+    return;
+  }
+  for (int32_t s = 0; s < 2; ++s) {
+    level.bm3d[s] = make_stage(s, params, sigma, channels);
+    level.reach += 2 * level.bm3d[s].radius + level.bm3d[s].patch - 1;
+  }
 }
 
 }  // namespace
@@ -163,26 +210,13 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise
   plan.format = format;
   plan.channels = format.colours();
   plan.detail = static_cast<float>(params.detail / 100);
-  plan.level_count = 1;
-  double measured[kMaxChannels] = {}, sigma[kMaxChannels] = {};
-  for (int32_t c = 0; c < plan.channels; ++c) {
-    measured[c] = filter_sigma(noise, 0, std::min(c, noise.channels - 1));
-    sigma[c] = measured[c] * params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;
+  plan.level_count = level_count(params, noise);
+  for (int32_t l = 0; l < plan.level_count; ++l) {
+    set_level(plan.level[l], l, params, plan.channels, noise);
   }
-  LevelPlan& level = plan.level[0];
-  if (params.method == static_cast<int32_t>(Method::kBm3d)) {
-    plan.halo = kFillRadius;
-    for (int32_t s = 0; s < 2; ++s) {
-      level.bm3d[s] = make_stage(s, params, sigma, plan.channels);
-      plan.halo += 2 * level.bm3d[s].radius + level.bm3d[s].patch - 1;
-    }
-    plan.smallest = level.bm3d[0].patch;
-  } else {
-    level.nlm = make_nlm(params, measured, plan.channels);
-    plan.halo = kFillRadius + level.nlm.radius +
-                (level.nlm.patchwise != 0 ? level.nlm.patch - 1 : level.nlm.patch / 2);
-    plan.smallest = 1;
-  }
+  plan.halo = kFillRadius + pyramid_reach(plan.level, plan.level_count);
+  plan.smallest =
+      params.method == static_cast<int32_t>(Method::kBm3d) ? plan.level[0].bm3d[0].patch : 1;
   return plan;
 }
 

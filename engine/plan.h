@@ -93,6 +93,7 @@ struct NlmPlan {
 struct LevelPlan {
   Bm3dStage bm3d[2];
   NlmPlan nlm;
+  int32_t reach;  // pixels of this level round a pixel that the method looks at
 };
 
 struct Plan {
@@ -102,7 +103,7 @@ struct Plan {
   int32_t smallest;     // images with a side under this come back unchanged
   int32_t halo;         // pixels round a pixel that its result may depend on
   float detail;         // 0..1 of the removed luma comes back
-  int32_t level_count;  // level[0] is full resolution
+  int32_t level_count;  // level[0] is full resolution; see pyramid.h
   LevelPlan level[kMaxLevels];
 };
 static_assert(std::is_trivially_copyable_v<Plan> && std::is_standard_layout_v<Plan>);
@@ -110,7 +111,8 @@ static_assert(std::is_trivially_copyable_v<Plan> && std::is_standard_layout_v<Pl
 // True when nothing would be removed: all sigmas, or strength, or luma and chroma are 0.
 bool changes_nothing(const Params& params, const NoiseModel& noise);
 
-// noise.sigma is used as it stands times strength, luma and chroma. params must be valid.
+// noise.sigma is used times noise.strength and the parameters strength, luma and chroma. params
+// must be valid.
 Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise);
 
 }  // namespace grainless

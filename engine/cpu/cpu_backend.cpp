@@ -5,8 +5,8 @@
 #include <fstream>
 #include <limits>
 
-#include "method.h"
 #include "pixel_planes.h"
+#include "pyramid.h"
 
 namespace grainless {
 namespace {
@@ -26,27 +26,17 @@ class CpuBackend final : public Backend {
   uint64_t budget() const override { return std::numeric_limits<uint64_t>::max(); }
 
   uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const override {
-    const uint64_t method =
-        plan.method == static_cast<int32_t>(Method::kBm3d)
-            ? bm3d_bytes(plan.level[0], plan.channels, width, height, pool_.size())
-            : nlm_bytes(plan.level[0], plan.channels, width, height, pool_.size());
-    return 2 * Planes::bytes(plan.channels, width, height) + method;
+    return 2 * Planes::bytes(plan.channels, width, height) +
+           levels_bytes(plan, width, height, pool_.size());
   }
 
   void run(const Plan& plan, const AbiTile& tile, const Callbacks& callbacks,
            AbiTiming* timing) override {
     const auto start = std::chrono::steady_clock::now();
-    const Rect image{0, 0, tile.image_width, tile.image_height};
-    const Rect needed = intersect(expand(tile.out, plan.halo - kFillRadius), image);
+    const Rect needed = levels_source(plan, tile.image_width, tile.image_height, tile.out);
     const Planes source = planes_from_pixels(plan, tile, needed, pool_);
     Planes target(plan.channels, tile.out);
-    const MethodJob job{&plan.level[0], tile.image_width, tile.image_height, &source,
-                        &target,        &pool_,           &callbacks};
-    if (plan.method == static_cast<int32_t>(Method::kBm3d)) {
-      run_bm3d(job);
-    } else {
-      run_nlm(job);
-    }
+    run_levels(plan, tile.image_width, tile.image_height, source, target, pool_, callbacks);
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
     pixels_from_planes(plan, tile, source, target, pool_);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What an algorithm of the CPU backend offers. Each fills target (any rectangle) from source, which
-// holds every pixel of the image within the plan's halo (less kFillRadius) of target. Results are
+// holds every pixel of the image within the level's reach of target. Results are
 // the same bits for any target rectangle, thread count and instruction set of one build where
 // stated. Both check for cancellation at least every 50 ms (Error kCancelled) and report progress
 // 0..1.
