@@ -33,7 +33,7 @@ class Pacer;  // pacer.h
 struct MethodJob {
   const LevelPlan* level;  // host memory
   int image_width, image_height;
-  DevicePlanes source;  // holds every pixel within the plan's halo, less kFillRadius, of target
+  DevicePlanes source;  // holds every pixel within the level's reach of target
   DevicePlanes target;
   void* scratch;  // device memory, 256-byte aligned, contents undefined
   size_t scratch_bytes;

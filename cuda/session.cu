@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "device.h"
+#include "pyramid.cuh"
 #include "transfer.h"
 
 namespace grainless::cuda {
@@ -29,13 +30,6 @@ int plane_stride(int width) {
 
 size_t plane_bytes(const Plan& plan, int width, int height) {
   return aligned(sizeof(float) * plane_stride(width) * height * plan.channels);
-}
-
-size_t scratch_bytes(const Plan& plan, int width, int height) {
-  const LevelPlan& level = plan.level[0];
-  return plan.method == static_cast<int32_t>(Method::kBm3d)
-             ? bm3d_scratch_bytes(level, plan.channels, width, height)
-             : nlm_scratch_bytes(level, plan.channels, width, height);
 }
 
 // Cuts a lane's arena into the buffers of one run.
@@ -90,7 +84,7 @@ class AtExit {
 
 uint64_t tile_bytes(const Plan& plan, int width, int height) {
   return 2 * row_bytes(plan, width) * height + 2 * plane_bytes(plan, width, height) +
-         aligned(scratch_bytes(plan, width, height));
+         aligned(levels_scratch_bytes(plan, width, height));
 }
 
 Lane::Lane() {
@@ -193,22 +187,18 @@ void Session::compute(Lane& lane, const Plan& plan, const AbiTile& tile,
   Cutter memory(lane.arena.get(), lane.arena_bytes);
   const DevicePixels pixels = memory.pixels(plan, tile, tile.in);
   const DevicePixels output = memory.pixels(plan, tile, tile.out);
-  const Rect needed = intersect(expand(tile.out, plan.halo - kFillRadius), pixels.image);
+  const Rect needed = levels_source(plan, tile.image_width, tile.image_height, tile.out);
   const DevicePlanes source = memory.planes(plan, needed), target = memory.planes(plan, tile.out);
   const size_t left = memory.left();
   const MethodJob job{
-      &plan.level[0], tile.image_width, tile.image_height, source,     target, memory.take(left),
-      left,           stream,           callbacks,         &lane.pacer};
+      nullptr, tile.image_width, tile.image_height, source,     target, memory.take(left),
+      left,    stream,           callbacks,         &lane.pacer};
   lane.pacer.restart();
   check(cudaEventRecord(lane.started.get(), stream), "timing");
   upload(lane, tile.source, tile.source_row_bytes, pixels, callbacks);
   check(cudaEventRecord(lane.uploaded.get(), stream), "timing");
   planes_from_pixels(pixels, source, stream);
-  if (plan.method == static_cast<int32_t>(Method::kBm3d)) {
-    run_bm3d(job);
-  } else {
-    run_nlm(job);
-  }
+  run_levels(plan, job);
   pixels_from_planes(pixels, source, target, plan.detail, output, stream);
   check(cudaEventRecord(lane.computed.get(), stream), "timing");
   wait_for(lane.computed.get(), callbacks);

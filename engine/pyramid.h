@@ -28,15 +28,90 @@ constexpr int32_t level_size(int32_t size, int32_t level) {
   return (size + (1 << level) - 1) >> level;
 }
 
+// A level of less holds nothing worth denoising.
+inline constexpr int32_t kSmallestLevel = 8;
+// Of up and smooth together, in pixels of the coarser level.
+inline constexpr int32_t kPyramidReach = 2;
+
+// The pixels of the next level that hold any of r.
+inline Rect halved(const Rect& r) {
+  const int32_t x = r.x >> 1, y = r.y >> 1;
+  return {x, y, ((r.right() - 1) >> 1) + 1 - x, ((r.bottom() - 1) >> 1) + 1 - y};
+}
+
+inline Rect doubled(const Rect& r) {
+  return {2 * r.x, 2 * r.y, 2 * r.width, 2 * r.height};
+}
+
+inline Rect bounds(const Rect& a, const Rect& b) {
+  const int32_t x = std::min(a.x, b.x), y = std::min(a.y, b.y);
+  return {x, y, std::max(a.right(), b.right()) - x, std::max(a.bottom(), b.bottom()) - y};
+}
+
 // How many of the plan's levels an image of that size has: all but those smaller than a patch.
-int32_t pyramid_levels(const Plan& plan, int32_t width, int32_t height);
+inline int32_t pyramid_levels(const Plan& plan, int32_t width, int32_t height) {
+  const int32_t smallest = std::max(plan.smallest, kSmallestLevel);
+  int32_t count = 1;
+  while (count < plan.level_count &&
+         std::min(level_size(width, count), level_size(height, count)) >= smallest) {
+    ++count;
+  }
+  return count;
+}
 
 // Fills level[0..count - 1] for the result over `out`.
-void plan_pyramid(const Plan& plan, int32_t count, int32_t width, int32_t height, const Rect& out,
-                  PyramidLevel* level);
+inline void plan_pyramid(const Plan& plan, int32_t count, int32_t width, int32_t height,
+                         const Rect& out, PyramidLevel* level) {
+  for (int32_t l = 0; l < count; ++l) {
+    level[l].image = {0, 0, level_size(width, l), level_size(height, l)};
+    level[l].result =
+        l == 0 ? out
+               : intersect(expand(halved(level[l - 1].result), kPyramidReach), level[l].image);
+  }
+  for (int32_t l = count - 1; l >= 0; --l) {
+    const bool last = l == count - 1;
+    level[l].filtered =
+        last ? level[l].result : intersect(doubled(level[l + 1].result), level[l].image);
+    level[l].source = intersect(expand(level[l].filtered, plan.level[l].reach), level[l].image);
+    level[l].held =
+        last ? level[l].source
+             : bounds(level[l].source, intersect(doubled(level[l + 1].held), level[l].image));
+  }
+}
 
 // How far the pixels that a result depends on lie from it, given the methods' own reach a level.
-int32_t pyramid_reach(const LevelPlan* level, int32_t count);
+inline int32_t pyramid_reach(const LevelPlan* level, int32_t count) {
+  int32_t reach = 0, result = 0;  // result: of the result's rectangle at level l
+  for (int32_t l = 0; l < count; ++l) {
+    const int32_t coarser = (result + 1) / 2 + kPyramidReach;
+    const int32_t filtered = l == count - 1 ? result : 2 * coarser + 1;
+    // Pixel i of level l spans i * 2^l .. i * 2^l + 2^l - 1.
+    reach = std::max(reach, ((filtered + level[l].reach + 1) << l) - 1);
+    result = coarser;
+  }
+  return reach;
+}
+
+// The pixels of the coarser level whose smoothed correction `up` asks for.
+inline Rect correction_rect(const PyramidLevel& fine, const PyramidLevel& coarse) {
+  return intersect(expand(halved(fine.result), 1), coarse.image);
+}
+
+// The share of a level in the time of all, and of those before it (coarser ones come first): a
+// level takes a quarter of the finer one's time.
+struct LevelShare {
+  double before, share;
+};
+
+inline LevelShare level_share(int32_t level, int32_t count) {
+  double before = 0, all = 0;
+  for (int32_t l = count - 1; l >= 0; --l) {
+    const double cost = 1.0 / (1 << (2 * l));
+    if (l > level) before += cost;
+    all += cost;
+  }
+  return {before / all, 1.0 / (1 << (2 * level)) / all};
+}
 
 // down: the mean of four neighbours (beyond an odd border: of the border's pixels repeated).
 GRAINLESS_HD float mean_of_four(float a, float b, float c, float d) {

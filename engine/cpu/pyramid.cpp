@@ -82,14 +82,6 @@ void add_upsampled(const Planes& smoothed, const Rect& coarse_image, const Plane
   });
 }
 
-// The pixels whose smoothed correction `up` asks for.
-Rect upsampling_rect(const PyramidLevel& fine, const PyramidLevel& coarse) {
-  const Rect& r = fine.result;
-  const int32_t x = r.x >> 1, y = r.y >> 1;
-  const Rect half{x, y, ((r.right() - 1) >> 1) + 1 - x, ((r.bottom() - 1) >> 1) + 1 - y};
-  return intersect(expand(half, 1), coarse.image);
-}
-
 void run_method(const Plan& plan, const MethodJob& job) {
   if (plan.method == static_cast<int32_t>(Method::kBm3d)) {
     run_bm3d(job);
@@ -98,17 +90,11 @@ void run_method(const Plan& plan, const MethodJob& job) {
   }
 }
 
-// Progress of one level as a part of the whole: a level takes a quarter of the finer one's time.
 Callbacks part_of(const Callbacks& callbacks, int32_t level, int32_t count) {
-  double before = 0, all = 0;
-  for (int32_t l = count - 1; l >= 0; --l) {
-    const double cost = 1.0 / (1 << (2 * l));
-    if (l > level) before += cost;
-    all += cost;
-  }
-  const double from = before / all, share = 1.0 / (1 << (2 * level)) / all;
-  return {callbacks.cancel,
-          [&callbacks, from, share](double part) { callbacks.report(from + share * part); }};
+  const LevelShare part = level_share(level, count);
+  return {callbacks.cancel, [&callbacks, part](double fraction) {
+            callbacks.report(part.before + part.share * fraction);
+          }};
 }
 
 }  // namespace
@@ -145,7 +131,7 @@ void run_levels(const Plan& plan, int32_t width, int32_t height, const Planes& s
       continue;
     }
     const Planes smoothed = correction(coarser, filtered, level[l].image, level[l + 1].image,
-                                       upsampling_rect(level[l], level[l + 1]), pool);
+                                       correction_rect(level[l], level[l + 1]), pool);
     Planes result(l == 0 ? Planes() : Planes(plan.channels, level[l].result));
     add_upsampled(smoothed, level[l + 1].image, filtered, l == 0 ? target : result, pool);
     coarser = std::move(result);

@@ -235,6 +235,25 @@ TEST_F(Module, AnyRectangleGivesTheBitsOfTheWhole) {
   }
 }
 
+TEST_F(Module, LevelsOfResolutionAgreeWithTheCpuAndDoNotDependOnPlace) {
+  const TestImage image = noisy_picture(kFloatColour, 301, 203, 20.0f);
+  for (const char* method : {"nlm", "bm3d"}) {
+    Params params;
+    params.search = 9;
+    ASSERT_TRUE(set_param(params, "method", method).ok());
+    ASSERT_TRUE(set_param(params, "scales", "3").ok());
+    const Plan plan = make_plan(params, kFloatColour, white_noise(3, 20.0f));
+    ASSERT_EQ(plan.level_count, 3);
+    const TestImage all = run(plan, image);
+    EXPECT_GE(test::psnr(all, on_cpu(plan, image)), 80.0) << method;
+    for (const Rect& rect : {Rect{0, 0, 1, 1}, Rect{300, 202, 1, 1}, Rect{101, 64, 77, 40}}) {
+      TestImage part(kFloatColour, image.width, image.height);
+      ASSERT_EQ(run(plan, image, rect, part), 0);
+      EXPECT_EQ(differing(part, all, rect), 0) << method << ' ' << rect.x << ' ' << rect.y;
+    }
+  }
+}
+
 TEST_F(Module, ConstantImageStaysBitForBit) {
   for (const PixelFormat& format : {kFloatGrey, kFloatColour}) {
     TestImage image(format, 140, 60);
