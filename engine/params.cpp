@@ -155,7 +155,7 @@ const ParamSpec kSpecs[] = {
      N_("Weight of the centre pi_xel"),
      N_("What the pixel itself counts for in Non-Local Means, beside its look-alikes.")},
     {"scales", ParamType::kChoice, &Params::scales, 0, 0, 0, 0, kScales, ParamGroup::kAdvanced,
-     N_("_Scales"),
+     N_("Num_ber of scales"),
      N_("Resolutions at which noise is removed. Noise of cameras is coarse and shows at half and "
         "quarter resolution, too; automatic looks at the noise.")},
     {"device",
