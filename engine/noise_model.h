@@ -18,8 +18,8 @@ struct NoiseModel {
   float sigma[kMaxLevels][kMaxChannels] = {};
   // False: demosaicing, noise reduction or JPEG took the finest detail out of the noise.
   bool white[kMaxChannels] = {true, true, true};
-  // What a filter should multiply sigma by: a patch of correlated noise holds few independent values,
-  // and looks more like signal than a patch of white noise of the same sigma.
+  // What a filter should multiply sigma by: a patch of correlated noise holds few independent
+  // values, and looks more like signal than a patch of white noise of the same sigma.
   float strength[kMaxChannels] = {1, 1, 1};
 };
 
