@@ -28,8 +28,6 @@
 namespace grainless::cuda {
 
 inline constexpr unsigned kAllLanes = 0xffffffffu;
-inline constexpr int kScanPad = 4;  // quads either side of a warp's scanned row
-inline constexpr int kScanRow = 32 + 2 * kScanPad;
 inline constexpr int kOwnRows = 4;  // from the row after this to the one being finished
 
 // A row in shared memory: column c at (c % 4) * quads + c / 4, so that lanes reading every fourth
@@ -53,15 +51,13 @@ struct NlmShared {
   float* totals;      // [2][kComponents][128]
   Match* match;       // ring of match_rows rows, [4 * quads]
   Match* raw;         // [2][entering, leaving][128]
-  int* scan;          // [warps][4][kScanRow]
 
   __host__ __device__ static size_t bytes(const NlmArgs& a) {
     const size_t row = 4 * a.quads;
     return sizeof(Value) * (a.value_rows * row + kOwnRows * kNlmColumns) +
            sizeof(Own) * 4 * kNlmColumns +
            sizeof(float) * 2 * (a.warps + 1) * kComponents * kNlmColumns +
-           sizeof(Match) * (a.match_rows * row + 4 * kNlmColumns) +
-           sizeof(int) * a.warps * 4 * kScanRow;
+           sizeof(Match) * (a.match_rows * row + 4 * kNlmColumns);
   }
 
   __device__ NlmShared(void* memory, const NlmArgs& a) {
@@ -74,7 +70,6 @@ struct NlmShared {
     totals = partial + 2 * a.warps * kComponents * kNlmColumns;
     match = reinterpret_cast<Match*>(totals + 2 * kComponents * kNlmColumns);
     raw = match + a.match_rows * row;
-    scan = reinterpret_cast<int*>(raw + 4 * kNlmColumns);
   }
 };
 
@@ -151,28 +146,29 @@ __device__ __forceinline__ void box_sums(const int (&column)[4], int (&box)[4]) 
   for (int i = 1; i < 4; ++i) box[i] = box[i - 1] + wide[4 + i + kHalf] - wide[3 + i - kHalf];
 }
 
-// The same for any patch, by a scan over the warp's row.
-__device__ __forceinline__ void box_sums_any(const NlmArgs& a, const int (&column)[4], int* scan,
+__device__ __forceinline__ int pick(const int (&x)[4], int i) {
+  return i < 2 ? (i == 0 ? x[0] : x[1]) : (i == 2 ? x[2] : x[3]);
+}
+
+// The same for any patch, as differences of the row's running sums, which a scan makes.
+__device__ __forceinline__ void box_sums_any(const NlmArgs& a, const int (&column)[4],
                                              int (&box)[4]) {
   const int lane = threadIdx.x & 31;
-  int prefix[4] = {column[0]};
-#pragma unroll
-  for (int i = 1; i < 4; ++i) prefix[i] = prefix[i - 1] + column[i];
-  int sum = prefix[3];
+  const int quad = column[0] + column[1] + column[2] + column[3];
+  int sum = quad;
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
     const int other = __shfl_up_sync(kAllLanes, sum, d);
     if (lane >= d) sum += other;
   }
-  int* own = scan + kScanPad + lane;
+  int before[4] = {sum - quad};  // the sum of all columns before the lane's i-th
 #pragma unroll
-  for (int i = 0; i < 4; ++i) own[i * kScanRow] = sum - prefix[3] + prefix[i];
-  __syncwarp();
+  for (int i = 1; i < 4; ++i) before[i] = before[i - 1] + column[i - 1];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int last = i + a.high, before = i - a.low - 1;
-    box[i] =
-        own[(last & 3) * kScanRow + (last >> 2)] - own[(before & 3) * kScanRow + (before >> 2)];
+    const int end = i + a.high + 1, first = i - a.low;
+    box[i] = __shfl_sync(kAllLanes, pick(before, end & 3), lane + (end >> 2)) -
+             __shfl_sync(kAllLanes, pick(before, first & 3), lane + (first >> 2));
   }
 }
 
@@ -232,7 +228,7 @@ struct NlmWarp {
   // patch centres into partial[kComponents][128]. The pixels are taken relative to the quad's
   // first, which keeps a constant picture what it is to the last bit.
   __device__ __forceinline__ void weigh_row(const NlmArgs& a, const Own* own_row, const Match* row,
-                                            const Value* own_values, const Value* values, int* scan,
+                                            const Value* own_values, const Value* values,
                                             float* partial) {
     const int lane = threadIdx.x & 31;
     int own[4][kChannels], window[4][kChannels], own_area[4], area[4];
@@ -257,7 +253,7 @@ struct NlmWarp {
       if constexpr (kPatch > 0) {
         box_sums<kPatch>(column[k], box);
       } else {
-        box_sums_any(a, column[k], scan, box);
+        box_sums_any(a, column[k], box);
       }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -410,10 +406,6 @@ struct NlmWalk {
     const int warp = threadIdx.x / 32, group = first_group + min(warp, groups - 1);
     const int steps = rows + patch() - 1;
     const int dy = group / a.chunks - a.radius - first_dy;  // within the walk
-    int* scan = shared.scan + warp * 4 * kScanRow;
-    if (kPatch == 0) {  // what a scan finds before the row's first column
-      for (int i = threadIdx.x & 31; i < 4 * kScanRow; i += 32) scan[i] = 0;
-    }
     Warp work;
     work.start(a, group);
     prepare();
@@ -430,7 +422,7 @@ struct NlmWalk {
         if (y < 0) {
           work.add_row(own, match_row(t + dy));
         } else {
-          work.weigh_row(a, own, match_row(t + dy), own_values(t), value_row(y + dy), scan,
+          work.weigh_row(a, own, match_row(t + dy), own_values(t), value_row(y + dy),
                          partial(y, warp));
         }
       }
