@@ -40,6 +40,16 @@ int32_t open(uint32_t device, uint64_t memory_limit, AbiSession** out, AbiMessag
   return enter(message, [&] { *out = new AbiSession{Session(device, memory_limit)}; });
 }
 
+int32_t supports(const Plan* plan, AbiMessage* message) {
+  return enter(message, [&] {
+    const bool nlm = plan->method == static_cast<int32_t>(Method::kNlm);
+    if (nlm && plan->level[0].nlm.patchwise != 0) {
+      throw Error(ErrorCode::kDeviceUnavailable,
+                  "Non-Local Means of high quality runs on the processor only, for now");
+    }
+  });
+}
+
 uint64_t bytes_of_tile(const Plan* plan, int32_t width, int32_t height) {
   return tile_bytes(*plan, width, height);
 }
@@ -59,8 +69,9 @@ void close(AbiSession* session) {
   delete session;
 }
 
-constexpr AbiBackend kBackend{kAbiVersion, sizeof(AbiBackend), sizeof(Plan), kConcurrency, devices,
-                              open,        bytes_of_tile,      budget,       run,          close};
+constexpr AbiBackend kBackend{kAbiVersion, sizeof(AbiBackend), sizeof(Plan), kConcurrency,
+                              devices,     open,               supports,     bytes_of_tile,
+                              budget,      run,                close};
 
 }  // namespace
 }  // namespace grainless::cuda

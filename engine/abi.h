@@ -60,6 +60,8 @@ struct AbiBackend {
   int32_t (*devices)(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage* message);
   // memory_limit in bytes; 0: all that is free, less a reserve.
   int32_t (*open)(uint32_t device, uint64_t memory_limit, AbiSession** out, AbiMessage* message);
+  // kOk when run() can do what the plan asks for; otherwise one sentence says what it can't.
+  int32_t (*supports)(const Plan* plan, AbiMessage* message);
   // Device bytes that one run() of a tile whose `in` is width x height needs, and the bytes that
   // the session may use now.
   uint64_t (*tile_bytes)(const Plan* plan, int32_t width, int32_t height);

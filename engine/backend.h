@@ -17,6 +17,8 @@ class Backend {
   virtual std::string description() const = 0;  // for people: the processor's or card's name
   // How many run() calls at once are worthwhile.
   virtual int32_t concurrency() const = 0;
+  // What the plan asks for and this backend can't do, as one sentence; kOk when there is nothing.
+  virtual Status supports(const Plan& plan) const = 0;
   // Bytes that one run() needs beyond source and target, and the bytes it may take.
   virtual uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const = 0;
   virtual uint64_t budget() const = 0;

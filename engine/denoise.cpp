@@ -102,7 +102,12 @@ void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const 
     callbacks.report(1.0);
     return;
   }
-  const auto accelerators = registry.accelerators(params, report.fallbacks);
+  auto accelerators = registry.accelerators(params, report.fallbacks);
+  std::erase_if(accelerators, [&](const auto& backend) {
+    const Status supported = backend->supports(plan);
+    if (!supported.ok()) report.fallbacks.push_back(supported.message());
+    return !supported.ok();
+  });
   std::vector<std::string> failed;
   const Status status = guard([&] {
     run_tiles({&plan, &source, &target, &callbacks}, accelerators, registry.cpu(), report, failed);

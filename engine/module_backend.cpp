@@ -52,6 +52,10 @@ class ModuleBackend final : public Backend {
   std::string description() const override { return description_; }
   int32_t concurrency() const override { return static_cast<int32_t>(table_->concurrency); }
   int32_t preferred_side() const override { return 0; }
+  Status supports(const Plan& plan) const override {
+    AbiMessage message{};
+    return guard([&] { check(table_->supports(&plan, &message), message); });
+  }
   uint64_t budget() const override { return table_->budget(session_); }
   uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const override {
     return table_->tile_bytes(&plan, width, height);

@@ -6,6 +6,7 @@
 //   GRAINLESS_FAKE_MAX_PIXELS=N   run() is out of memory for larger tiles
 //   GRAINLESS_FAKE_FAIL_RUN=N     the N-th run() and later ones of card 0 fail
 //   GRAINLESS_FAKE_BUDGET=BYTES   what budget() answers
+//   GRAINLESS_FAKE_LACKS_METHOD=N supports() refuses method N
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -54,6 +55,11 @@ int32_t open(uint32_t device, uint64_t, AbiSession** out, AbiMessage*) {
   return 0;
 }
 
+int32_t supports(const Plan* plan, AbiMessage* message) {
+  if (plan->method != setting("GRAINLESS_FAKE_LACKS_METHOD", -1)) return 0;
+  return fail(message, ErrorCode::kDeviceUnavailable, "the fake card lacks this method");
+}
+
 uint64_t tile_bytes(const Plan*, int32_t width, int32_t height) {
   return uint64_t{100} * width * height;
 }
@@ -92,8 +98,8 @@ constexpr uint32_t kVersion = kAbiVersion + 1;
 constexpr uint32_t kVersion = kAbiVersion;
 #endif
 
-constexpr AbiBackend kTable = {kVersion, sizeof(AbiBackend), sizeof(Plan), 2,   devices,
-                               open,     tile_bytes,         budget,       run, close};
+constexpr AbiBackend kTable = {kVersion, sizeof(AbiBackend), sizeof(Plan), 2,   devices, open,
+                               supports, tile_bytes,         budget,       run, close};
 
 }  // namespace
 }  // namespace grainless

@@ -135,6 +135,13 @@ TEST_F(Fallback, AFailureInMidImageIsFinishedElsewhere) {
   EXPECT_TRUE(mentions(together, "fell off the bus"));
 }
 
+TEST_F(Fallback, WhatACardCanNotDoTheCpuDoesAndSays) {
+  fault("LACKS_METHOD", static_cast<int64_t>(Method::kNlm));
+  const Report report = run("fake-good");
+  EXPECT_EQ(report.device, "cpu");
+  EXPECT_TRUE(mentions(report, "lacks this method"));
+}
+
 TEST_F(Fallback, DevicesAreListedWithReasonsAndTheCpuLast) {
   fault("CARDS", 3);
   Engine engine({std::string(FAKE_MODULES) + "/fake-good", 1});
