@@ -13,9 +13,9 @@
 // more groups than warps make several passes over the block's rows, with the sums of a pixel in
 // device memory between them.
 //
-// Per pixel and displacement (colour, 9 x 9): 6 multiply-adds for products, 2 shuffles and 1.5 adds
-// for the box, 6 for distance and weight, 8 for the sums, 4 for loads, 4 for what a row costs:
-// about 31 issue slots.
+// Per pixel and displacement (colour, 9 x 9): 6 multiply-adds for products, 2 shuffles and 2 adds
+// for the box, 6 for distance and weight, 5 for the sums, 6 for loads, 8 for what a row costs:
+// 35 issue slots, measured on an H200.
 #pragma once
 
 #include <cmath>
