@@ -162,6 +162,16 @@ TEST(Pyramid, CoarseNoiseIsRemovedBetterThanOnOneLevel) {
   EXPECT_LT(three, 0.4 * before);
 }
 
+TEST(Pyramid, HighQualityTakesTwoLevelsWhereWhiteNoiseIsStrong) {
+  Params params;
+  throw_if_failed(set_param(params, "quality", "high"));
+  const PixelFormat grey{Component::kFloat, 1};
+  EXPECT_EQ(make_plan(params, grey, white_noise(1, 24)).level_count, 1);
+  EXPECT_EQ(make_plan(params, grey, white_noise(1, 26)).level_count, 2);
+  throw_if_failed(set_param(params, "method", "nlm"));
+  EXPECT_EQ(make_plan(params, grey, white_noise(1, 26)).level_count, 1);
+}
+
 TEST(Pyramid, WhiteNoiseNeedsOneLevelAndHalvesOnMore) {
   const Plan automatic = plan_of("bm3d", "auto", 3), four = plan_of("bm3d", "4", 3, 16);
   EXPECT_EQ(automatic.level_count, 1);
