@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "denoise.h"
 
-#include <chrono>
 #include <cstring>
 
 #include "noise_estimate.h"
 #include "pixel_math.h"
 #include "plan.h"
 #include "registry.h"
+#include "stopwatch.h"
 #include "thread_pool.h"
 #include "tile_scheduler.h"
 
 namespace grainless {
 namespace {
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 void check_image(PixelFormat format, int32_t width, int32_t height, const Rect& rect,
                  const void* data) {

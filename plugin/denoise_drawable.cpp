@@ -8,21 +8,13 @@
 #include <cstring>
 #include <future>
 
+#include "engine/stopwatch.h"
+
 namespace grainless {
 namespace {
 
 // Shares of the progress bar: GIMP's own transfers take a few seconds on large layers.
 constexpr double kReadShare = 0.1, kEstimateShare = 0.1, kWriteShare = 0.1;
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 // Runs work on another thread while this one, the only one that may talk to GIMP, shows progress.
 // Cancel in GIMP ends this process; nothing has been merged then.

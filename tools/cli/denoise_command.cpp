@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "denoise_command.h"
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/stopwatch.h"
 #include "engine_setup.h"
 #include "json_report.h"
 #include "outputs.h"
@@ -18,16 +18,6 @@
 
 namespace grainless::tools {
 namespace {
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 std::string decimals(double value, int digits) {
   char text[64];
