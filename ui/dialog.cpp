@@ -60,19 +60,25 @@ class Dialog {
     GtkWidget* advanced = gtk_expander_new_with_mnemonic(_("Advanced twea_ks"));
     gtk_container_add(GTK_CONTAINER(advanced), controls_.column(ParamGroup::kAdvanced));
     gtk_box_pack_start(GTK_BOX(side), advanced, FALSE, FALSE, 0);
-    noise_ = add_line(side);
-    device_ = add_line(side);
 
+    // Its bar stays in sight, and so do the noise and the device: with the expander open the
+    // controls are taller than the window.
     GtkWidget* scrolled = gtk_scrolled_window_new(nullptr, nullptr);
     gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
                                    GTK_POLICY_AUTOMATIC);
+    gtk_scrolled_window_set_overlay_scrolling(GTK_SCROLLED_WINDOW(scrolled), FALSE);
     gtk_container_add(GTK_CONTAINER(scrolled), side);
     gtk_widget_set_size_request(scrolled, 320, -1);
+
+    GtkWidget* right = gtk_box_new(GTK_ORIENTATION_VERTICAL, 12);
+    gtk_box_pack_start(GTK_BOX(right), scrolled, TRUE, TRUE, 0);
+    noise_ = add_line(right);
+    device_ = add_line(right);
 
     GtkWidget* halves = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
     gtk_container_set_border_width(GTK_CONTAINER(halves), 12);
     gtk_box_pack_start(GTK_BOX(halves), left, TRUE, TRUE, 0);
-    gtk_box_pack_start(GTK_BOX(halves), scrolled, FALSE, FALSE, 0);
+    gtk_box_pack_start(GTK_BOX(halves), right, FALSE, FALSE, 0);
     GtkWidget* content = gtk_dialog_get_content_area(GTK_DIALOG(dialog_));
     gtk_box_pack_start(GTK_BOX(content), halves, TRUE, TRUE, 0);
     gtk_widget_show_all(halves);
