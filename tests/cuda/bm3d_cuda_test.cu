@@ -226,7 +226,7 @@ TEST(Bm3dCuda, StagesAgreeWithTheTwinForAllStepsAndGroups) {
 
 TEST(Bm3dCuda, StagesAgreeWithTheTwinForSmallAndOddSizes) {
   for (const auto& [width, height] :
-       {std::pair{8, 8}, {8, 9}, {9, 8}, {11, 31}, {33, 10}, {70, 9}}) {
+       std::vector<std::pair<int, int>>{{8, 8}, {8, 9}, {9, 8}, {11, 31}, {33, 10}, {70, 9}}) {
     SCOPED_TRACE(testing::Message() << width << " x " << height);
     expect_stages_agree(level_of(small_params(63, 8, 3, 32), 1), picture(1, width, height));
   }
@@ -273,7 +273,8 @@ TEST(Bm3dCuda, AgreesWithTheCpuOnALargePicture) {
 
 TEST(Bm3dCuda, PlaceAndTimeDoNotMatter) {
   const int32_t width = 210, height = 170;
-  for (const auto& [patch, step, channels] : {std::tuple{8, 3, 3}, {5, 4, 1}, {12, 7, 1}}) {
+  for (const auto& [patch, step, channels] :
+       std::vector<std::tuple<int, int, int>>{{8, 3, 3}, {5, 4, 1}, {12, 7, 1}}) {
     const LevelPlan level = level_of(small_params(17, patch, step, 16), channels);
     const Planes image = picture(channels, width, height);
     const Planes whole = filtered(level, image);
