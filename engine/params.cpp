@@ -4,7 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
-#include <sstream>
+
+#include "sentence.h"
 
 #define N_(text) text
 
@@ -183,31 +184,34 @@ const ParamSpec kSpecs[] = {
         "the same.")},
 };
 
+std::string number_text(double value) {
+  char text[32];
+  const auto end = std::to_chars(std::begin(text), std::end(text), value);
+  return {text, end.ptr};
+}
+
 std::string allowed(const ParamSpec& spec) {
-  std::ostringstream text;
+  const std::string low = number_text(spec.minimum), high = number_text(spec.maximum);
+  std::string ids;
   switch (spec.type) {
     case ParamType::kChoice:
-      text << "one of";
-      for (const Choice& choice : spec.choices) text << ' ' << choice.id;
-      break;
+      for (const Choice& choice : spec.choices) ids += std::string(" ") + choice.id;
+      return sentence("one of%s", {ids});
     case ParamType::kBool:
-      text << "yes or no";
-      break;
+      return sentence("yes or no");
     case ParamType::kInt:
+      return sentence("a whole number from %s to %s", {low, high});
     case ParamType::kDouble:
-      text << (spec.type == ParamType::kInt ? "a whole number from " : "a number from ")
-           << spec.minimum << " to " << spec.maximum;
-      break;
+      return sentence("a number from %s to %s", {low, high});
     case ParamType::kString:
-      text << "a text";
       break;
   }
-  return text.str();
+  return sentence("a text");
 }
 
 Status refuse(const ParamSpec& spec, std::string_view value) {
-  return {ErrorCode::kBadParameter, "'" + std::string(value) + "' is not a value of " + spec.key +
-                                        ": it takes " + allowed(spec)};
+  return {ErrorCode::kBadParameter, sentence("'%s' is not a value of %s: it takes %s",
+                                             {std::string(value), spec.key, allowed(spec)})};
 }
 
 template <typename Number>
@@ -243,19 +247,22 @@ bool valid_device(std::string_view device) {
 }
 
 Status check_relations(const Params& params) {
-  const auto bad = [](const char* text) { return Status(ErrorCode::kBadParameter, text); };
+  const auto bad = [](const std::string& text) { return Status(ErrorCode::kBadParameter, text); };
   if (params.search != 0 && (params.search < 3 || params.search % 2 == 0)) {
-    return bad("search takes an odd number from 3 to 63, or 0 for automatic");
+    return bad(sentence("search takes an odd number from 3 to 63, or 0 for automatic"));
   }
-  if (params.patch == 1) return bad("patch takes a number from 2 to 16, or 0 for automatic");
+  if (params.patch == 1)
+    return bad(sentence("patch takes a number from 2 to 16, or 0 for automatic"));
   if ((params.group & (params.group - 1)) != 0) {
-    return bad("group takes a power of two from 1 to 32, or 0 for automatic");
+    return bad(sentence("group takes a power of two from 1 to 32, or 0 for automatic"));
   }
   if (params.patch != 0 && params.step > params.patch) {
-    return bad("step can't be larger than patch: pixels between the patches would be left out");
+    return bad(
+        sentence("step can't be larger than patch: pixels between the patches would be left out"));
   }
   if (!valid_device(params.device)) {
-    return bad("device takes auto, cpu, cuda, or numbers of graphics cards as in cuda:0,1");
+    return bad(
+        sentence("device takes auto, cpu, cuda, or numbers of graphics cards as in cuda:0,1"));
   }
   return {};
 }
@@ -276,7 +283,7 @@ const ParamSpec* find_param(std::string_view key) {
 Status set_param(Params& params, std::string_view key, std::string_view value) {
   const ParamSpec* spec = find_param(key);
   if (spec == nullptr) {
-    return {ErrorCode::kBadParameter, "there is no parameter '" + std::string(key) + "'"};
+    return {ErrorCode::kBadParameter, sentence("there is no parameter '%s'", {std::string(key)})};
   }
   switch (spec->type) {
     case ParamType::kChoice:
@@ -312,12 +319,8 @@ std::string param_text(const Params& params, const ParamSpec& spec) {
       return params.*std::get<bool Params::*>(spec.member) ? "yes" : "no";
     case ParamType::kInt:
       return std::to_string(params.*std::get<int32_t Params::*>(spec.member));
-    case ParamType::kDouble: {
-      char text[32];
-      const auto end = std::to_chars(std::begin(text), std::end(text),
-                                     params.*std::get<double Params::*>(spec.member));
-      return {text, end.ptr};
-    }
+    case ParamType::kDouble:
+      return number_text(params.*std::get<double Params::*>(spec.member));
     case ParamType::kString:
       return params.*std::get<std::string Params::*>(spec.member);
   }

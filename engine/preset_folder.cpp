@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "preset_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <system_error>
+
+#include "sentence.h"
+
+namespace grainless {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uintmax_t kLargestFile = 65536;  // bytes; a preset has a few hundred
+constexpr size_t kLongestName = 100;       // bytes; file systems take 255 and the extension
+
+Status bad(const std::string& text) {
+  return {ErrorCode::kBadParameter, text};
+}
+
+bool forbidden(unsigned char c) {
+  return c < 32 || c == 127 || std::string_view("/\\:*?\"<>|").find(char(c)) != std::string::npos;
+}
+
+// A name of its own beside the file, so that two programs that save at once don't share it.
+fs::path temporary_beside(const fs::path& path) {
+  std::random_device random;
+  return path.parent_path() / ("." + path.filename().string() + "-" + std::to_string(random()));
+}
+
+Status not_written(const std::string& path, const std::error_code& error) {
+  return {ErrorCode::kBadInput, error
+                                    ? sentence("'%s' can't be written: %s", {path, error.message()})
+                                    : sentence("'%s' can't be written", {path})};
+}
+
+}  // namespace
+
+Status check_preset_name(const std::string& name) {
+  if (name.empty()) return bad(sentence("a preset needs a name"));
+  if (name.size() > kLongestName) return bad(sentence("the preset's name is too long"));
+  if (std::any_of(name.begin(), name.end(), forbidden)) {
+    return bad(sentence("a preset's name has none of the characters %s", {"/ \\ : * ? \" < > |"}));
+  }
+  if (name.front() == '.' || name.front() == ' ' || name.back() == '.' || name.back() == ' ') {
+    return bad(sentence("a preset's name neither begins nor ends with a space or a full stop"));
+  }
+  if (find_built_in_preset(name) != nullptr) {
+    return bad(sentence("'%s' is the name of a built-in preset", {name}));
+  }
+  return {};
+}
+
+Status read_preset(const std::string& path, Settings& settings) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error) {
+    return {ErrorCode::kBadInput, sentence("'%s' can't be read: %s", {path, error.message()})};
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  if (size <= kLargestFile) text.assign(std::istreambuf_iterator<char>(file), {});
+  if (!file) return {ErrorCode::kBadInput, sentence("'%s' can't be read", {path})};
+  if (size > kLargestFile || text.find('\0') != std::string::npos) {
+    return {ErrorCode::kBadInput, sentence("'%s' is not a preset of Grainless", {path})};
+  }
+  return parse_preset(text, path, settings);
+}
+
+Status write_preset(const std::string& path, const Settings& settings) {
+  const fs::path target(path);
+  std::error_code error;
+  if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
+  if (error) return not_written(path, error);
+  const fs::path temporary = temporary_beside(target);
+  std::ofstream file(temporary, std::ios::binary);
+  file << preset_text(settings);
+  file.close();
+  const bool written = static_cast<bool>(file);
+  if (written) fs::rename(temporary, target, error);
+  if (written && !error) return {};
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  return not_written(path, error);
+}
+
+std::vector<std::string> PresetFolder::names() const {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator file(path_, error), end; !error && file != end;
+       file.increment(error)) {
+    const std::string name = file->path().stem().string();
+    if (file->path().extension() == kPresetExtension && check_preset_name(name).ok()) {
+      names.push_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string PresetFolder::file_of(const std::string& name) const {
+  return (fs::path(path_) / (name + kPresetExtension)).string();
+}
+
+bool PresetFolder::has(const std::string& name) const {
+  std::error_code error;
+  return check_preset_name(name).ok() && fs::exists(file_of(name), error);
+}
+
+Status PresetFolder::load(const std::string& name, Settings& settings) const {
+  const Status named = check_preset_name(name);
+  return named.ok() ? read_preset(file_of(name), settings) : named;
+}
+
+Status PresetFolder::save(const std::string& name, const Settings& settings) const {
+  const Status named = check_preset_name(name);
+  return named.ok() ? write_preset(file_of(name), settings) : named;
+}
+
+Status PresetFolder::remove(const std::string& name) const {
+  const Status named = check_preset_name(name);
+  if (!named.ok()) return named;
+  std::error_code error;
+  if (fs::remove(file_of(name), error)) return {};
+  return {ErrorCode::kBadInput,
+          error ? sentence("'%s' can't be deleted: %s", {file_of(name), error.message()})
+                : sentence("there is no preset '%s'", {name})};
+}
+
+}  // namespace grainless

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "engine/sentence.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "engine/params.h"
+
+namespace grainless {
+namespace {
+
+TEST(Sentence, ValuesStandWhereTheyBelong) {
+  EXPECT_EQ(sentence("plain"), "plain");
+  EXPECT_EQ(sentence("%s and %s", {"a", "b"}), "a and b");
+  EXPECT_EQ(sentence("%2$s before %1$s", {"a", "b"}), "b before a");
+  EXPECT_EQ(sentence("100 %% of %s", {"a"}), "100 % of a");
+}
+
+TEST(Sentence, ValuesAreNoPatterns) {
+  EXPECT_EQ(sentence("%s, %s", {"%s", "100 %"}), "%s, 100 %");
+}
+
+TEST(Sentence, WrongPatternsDoNoHarm) {
+  EXPECT_EQ(sentence("%s %s", {"a"}), "a ");
+  EXPECT_EQ(sentence("%d %", {"a"}), "%d %");
+}
+
+TEST(Sentence, TheHostTranslatesThePattern) {
+  set_translation([](const char* pattern) {
+    return std::strcmp(pattern, "there is no parameter '%s'") == 0 ? "%s: unbekannt" : pattern;
+  });
+  Params params;
+  const std::string translated = set_param(params, "sgima", "3").message();
+  set_translation(nullptr);
+  EXPECT_EQ(translated, "sgima: unbekannt");
+  EXPECT_EQ(set_param(params, "sgima", "3").message(), "there is no parameter 'sgima'");
+}
+
+}  // namespace
+}  // namespace grainless
