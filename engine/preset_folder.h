@@ -11,6 +11,8 @@
 namespace grainless {
 
 inline constexpr char kPresetExtension[] = ".preset";
+// Below the user's folder of GIMP.
+inline constexpr char kPresetFolder[] = "grainless/presets";
 
 // kBadParameter when the name can't be a file's everywhere, or is a built-in preset's.
 Status check_preset_name(const std::string& name);

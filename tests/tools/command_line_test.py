@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 GRAINLESS, BENCH = map(os.path.abspath, sys.argv[1:3])
 KEYS = ["device", "fallback", "method", "sigma", "seconds", "tiles", "peak_memory"]
@@ -151,6 +152,71 @@ class Result(CommandLine):
         self.denoise("in.pgm", "-o", "out.pgm")
         self.assertEqual(self.names(), ["in.pgm", "out.pgm"])
         self.assertTrue((self.path / "out.pgm").read_bytes().startswith(b"P5"))
+
+
+class Presets(CommandLine):
+    """HOME and the folders below it are the test's own: no preset of the user is seen."""
+
+    def setUp(self):
+        super().setUp()
+        self.presets = self.save("config/GIMP/3.2", "Attic", "strength = 60\nmethod = nlm\n").parent
+
+    def save(self, gimp, name, text):
+        path = self.path / gimp / "grainless/presets" / f"{name}.preset"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def run_program(self, *args, **options):
+        variables = {"HOME": self.folder.name, "XDG_CONFIG_HOME": str(self.path / "config")}
+        variables |= options.pop("variables", {})
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("GIMP3_DIRECTORY", None)
+            os.environ.update(variables)
+            return super().run_program(*args, **options)
+
+    def pixels(self, *args, **options):
+        self.denoise("in.pgm", "-o", "out.pgm", *args, **options)
+        return (self.path / "out.pgm").read_bytes()
+
+    def test_a_preset_is_its_settings(self):
+        plain = self.pixels("--strength", "60", "--method", "nlm")
+        self.assertEqual(self.pixels("--preset", "Attic"), plain)
+        self.assertEqual(self.pixels("--preset", self.presets / "Attic.preset"), plain)
+        (self.path / "here.preset").write_text("# mine\nstrength = 60\nmethod = nlm\n")
+        self.assertEqual(self.pixels("--preset", "here.preset"), plain)
+        strong = self.pixels("--strength", "140", "--chroma", "120")
+        self.assertNotEqual(strong, plain)
+        self.assertEqual(self.pixels("--preset", "strong"), strong)
+        self.assertEqual(self.pixels("--preset", "Strong"), strong)
+
+    def test_given_options_win(self):
+        expected = self.pixels("--strength", "90", "--method", "nlm")
+        self.assertEqual(self.pixels("--preset", "Attic", "--strength", "90"), expected)
+        self.assertEqual(self.pixels("--strength", "90", "--preset", "Attic"), expected)
+
+    def test_list(self):
+        self.save("config/GIMP/3.0", "Attic", "strength = 1\n")
+        self.save("config/GIMP/3.0", "Cellar", "strength = 1\n")
+        self.save(".var/app/org.gimp.GIMP/config/GIMP/3.0", "Flat", "strength = 1\n")
+        presets = json.loads(self.run_program("presets", "--json").stdout)["presets"]
+        found = {preset["name"]: preset.get("file") for preset in presets}
+        self.assertEqual(list(found)[-3:], ["Attic", "Cellar", "Flat"])
+        self.assertEqual(found["Attic"], str(self.presets / "Attic.preset"))
+        self.assertIsNone(found["maximum-quality"])
+        self.assertIn("high-iso: For photographs", self.run_program("presets").stdout)
+        chosen = {"GIMP3_DIRECTORY": str(self.path / "config/GIMP/3.0")}
+        self.assertNotIn("Flat", self.run_program("presets", variables=chosen).stdout)
+
+    def test_refusals(self):
+        self.save("config/GIMP/3.2", "Typo", "strength = 60\n\nlumo = 3\n")
+        (self.path / "gpu.preset").write_text("device = cuda\n")
+        for name, words in (("gone", ["'gone'", "grainless presets"]),
+                            ("Typo", ["Typo.preset, line 3", "'lumo'"]),
+                            ("gpu.preset", ["line 1", "never", "'device'"]),
+                            ("./gone", ["'./gone' can't be read"])):
+            with self.subTest(name=name):
+                self.refuse("in.pgm", "-o", "out.pgm", "--preset", name, words=words)
 
 
 class Refusals(CommandLine):

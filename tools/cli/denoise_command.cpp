@@ -10,6 +10,7 @@
 #include "engine_setup.h"
 #include "json_report.h"
 #include "outputs.h"
+#include "preset_option.h"
 #include "progress_line.h"
 #include "tools/image_io/files.h"
 #include "tools/image_io/image_file.h"
@@ -162,7 +163,8 @@ void report(const DenoiseOptions& options, const Job& job, const Outcome& outcom
 }  // namespace
 
 int run_denoise(const DenoiseOptions& options) {
-  const Params params = params_from(options.given);
+  const Settings preset = options.preset.empty() ? Settings{} : find_preset(options.preset);
+  const Params params = params_from(options.given, preset);
   if (!options.reference.empty() && options.inputs.size() > 1) {
     throw Error(ErrorCode::kBadParameter, "--reference takes a single input");
   }

@@ -11,7 +11,8 @@
 namespace grainless::tools {
 
 struct DenoiseOptions {
-  GivenParams given;
+  std::string preset;  // name or file, or empty
+  GivenParams given;   // win over the preset
   std::vector<std::string> inputs;
   std::string output, reference;
   std::optional<double> noise_sigma;

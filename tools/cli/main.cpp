@@ -11,6 +11,7 @@
 #include "engine/status.h"
 #include "engine_setup.h"
 #include "metrics_command.h"
+#include "preset_option.h"
 
 namespace {
 
@@ -18,7 +19,8 @@ using grainless::ErrorCode;
 using namespace grainless::tools;
 
 constexpr char kFooter[] =
-    "Other commands: grainless devices [--json], grainless metrics A B [--json].\n"
+    "Other commands: grainless devices [--json], grainless presets [--json],\n"
+    "grainless metrics A B [--json].\n"
     "Exit codes: 0 done, 1 bad input or parameters, 2 device failure, 3 cancelled.";
 
 int fail(const std::string& reason, int code) {
@@ -55,6 +57,12 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   app.add_option("--seed", options.seed, "Chooses the noise that is added; default 1")
       ->type_name("N")
       ->group("Measuring");
+  app.add_option("--preset", options.preset,
+                 text("Settings by name ('grainless presets' lists them) or from a file, which "
+                      "has a / in its path or ends in .preset. Options given beside it win."))
+      ->type_name("NAME|FILE")
+      ->take_last()
+      ->group("Parameters");
   add_param_options(app, options.given);
 }
 
@@ -73,6 +81,16 @@ int devices_main(int argc, char** argv) {
   app.add_flag("--json", json, "Print one JSON object");
   int code = 0;
   if (parse_command_line(app, argc, argv, code)) run_devices(json);
+  return code;
+}
+
+int presets_main(int argc, char** argv) {
+  CLI::App app("Lists the presets: the built-in ones, and those saved in GIMP.",
+               "grainless presets");
+  bool json = false;
+  app.add_flag("--json", json, "Print one JSON object");
+  int code = 0;
+  if (parse_command_line(app, argc, argv, code)) run_presets(json);
   return code;
 }
 
@@ -96,6 +114,7 @@ int metrics_main(int argc, char** argv) {
 int dispatch(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "devices") return devices_main(argc - 1, argv + 1);
+  if (command == "presets") return presets_main(argc - 1, argv + 1);
   if (command == "metrics") return metrics_main(argc - 1, argv + 1);
   return denoise_main(argc, argv);
 }

@@ -67,8 +67,9 @@ void add_param_options(CLI::App& app, GivenParams& given) {
   }
 }
 
-Params params_from(const GivenParams& given) {
+Params params_from(const GivenParams& given, const Settings& preset) {
   Params params;
+  throw_if_failed(apply_settings(preset, params));
   for (const auto& [key, value] : given) throw_if_failed(set_param(params, key, value));
   if (is_given(given, "sigma") && !is_given(given, "auto-sigma")) params.auto_sigma = false;
   throw_if_failed(validate(params));

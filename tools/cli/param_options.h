@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/params.h"
+#include "engine/preset.h"
 
 namespace CLI {
 class App;
@@ -22,8 +23,9 @@ void add_param_options(CLI::App& app, GivenParams& given);
 
 bool is_given(const GivenParams& given, const std::string& key);
 
-// Throws Error(kBadParameter). A sigma without auto-sigma means that very sigma.
-Params params_from(const GivenParams& given);
+// `given` on top of the preset's settings. Throws Error(kBadParameter). A sigma without auto-sigma
+// means that very sigma.
+Params params_from(const GivenParams& given, const Settings& preset = {});
 
 // One sentence for each given parameter that has no effect beside the others.
 std::vector<std::string> unused_params(const Params& params, const GivenParams& given);

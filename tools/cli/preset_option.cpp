@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "preset_option.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "engine/preset_folder.h"
+#include "json_report.h"
+
+namespace grainless::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The variable's value when it is an absolute path, as GIMP and the XDG specification want it.
+std::optional<fs::path> folder_in(const char* variable) {
+  const char* value = std::getenv(variable);
+  if (value == nullptr || *value != '/') return std::nullopt;
+  return fs::path(value);
+}
+
+// GIMP's folders of the user, the newest version first; a Flatpak's after them.
+std::vector<fs::path> gimp_folders() {
+  if (const auto chosen = folder_in("GIMP3_DIRECTORY")) return {*chosen};
+  const auto home = folder_in("HOME");
+  std::vector<fs::path> parents, folders;
+  if (const auto config = folder_in("XDG_CONFIG_HOME")) {
+    parents.push_back(*config);
+  } else if (home) {
+    parents.push_back(*home / ".config");
+  }
+  if (home) parents.push_back(*home / ".var/app/org.gimp.GIMP/config");
+  for (const fs::path& parent : parents) {
+    const size_t begin = folders.size();
+    std::error_code error;
+    for (fs::directory_iterator folder(parent / "GIMP", error), end; !error && folder != end;
+         folder.increment(error)) {
+      if (folder->path().filename().string().starts_with("3.")) folders.push_back(folder->path());
+    }
+    std::sort(folders.begin() + static_cast<ptrdiff_t>(begin), folders.end(), std::greater<>());
+  }
+  return folders;
+}
+
+struct SavedPreset {
+  std::string name, file;
+};
+
+// Of two with one name, that of the newest GIMP.
+std::vector<SavedPreset> saved_presets() {
+  std::vector<SavedPreset> all;
+  for (const fs::path& gimp : gimp_folders()) {
+    const PresetFolder folder((gimp / kPresetFolder).string());
+    for (const std::string& name : folder.names()) {
+      const auto same = [&](const SavedPreset& preset) { return preset.name == name; };
+      if (std::none_of(all.begin(), all.end(), same)) all.push_back({name, folder.file_of(name)});
+    }
+  }
+  return all;
+}
+
+Settings read_file(const std::string& path) {
+  Settings settings;
+  throw_if_failed(read_preset(path, settings));
+  return settings;
+}
+
+}  // namespace
+
+Settings find_preset(const std::string& wanted) {
+  if (wanted.find('/') != std::string::npos || wanted.ends_with(kPresetExtension)) {
+    return read_file(wanted);
+  }
+  if (const BuiltInPreset* preset = find_built_in_preset(wanted)) return preset->settings();
+  for (const SavedPreset& preset : saved_presets()) {
+    if (preset.name == wanted) return read_file(preset.file);
+  }
+  throw Error(ErrorCode::kBadParameter,
+              "there is no preset '" + wanted +
+                  "': 'grainless presets' lists them, and a file is named by its path");
+}
+
+void run_presets(bool json) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  std::string text;
+  const auto add = [&](const std::string& name, const std::string& says, const char* key) {
+    list.push_back({{"name", name}, {key, says}});
+    text += name + ": " + says + "\n";
+  };
+  for (const BuiltInPreset& preset : built_in_presets()) {
+    add(preset.id, preset.description, "description");
+  }
+  for (const SavedPreset& preset : saved_presets()) add(preset.name, preset.file, "file");
+  if (json) {
+    print_json({{"presets", list}});
+  } else {
+    print_text(text);
+  }
+}
+
+}  // namespace grainless::tools
