@@ -3,12 +3,14 @@
 
 #include <glib/gi18n.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config.h"
 #include "denoise_drawable.h"
+#include "engine/preset_folder.h"
 #include "module_dir.h"
 #include "preview_layer.h"
 #include "target.h"
@@ -55,6 +57,11 @@ void tell(const RunReport& report) {
   for (const std::string& reason : report.engine.fallbacks) g_message("%s", reason.c_str());
 }
 
+ui::Places places() {
+  const std::filesystem::path user = gimp_directory(), program = module_dir();
+  return {(user / kPresetFolder).string(), (program / "manual" / "grainless.html").string()};
+}
+
 Status denoise_all(Engine& engine, GimpImage* image, const Drawables& drawables,
                    const Params& params, const Known& first, bool talk) {
   gimp_progress_init(_("Denoising"));
@@ -91,7 +98,7 @@ GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* i
     ui::initialise();
     preview.emplace(engine, drawables[0]);
     if (!ui::run_dialog(
-            procedure, config, [&] { return params_from_config(config); }, *preview)) {
+            procedure, config, [&] { return params_from_config(config); }, *preview, places())) {
       return end(procedure, GIMP_PDB_CANCEL, {});
     }
     noise = preview->measured();

@@ -12,7 +12,7 @@ RULES = {
     "cuda": (["engine/abi.h", "engine/plan.h", "engine/pixel_math.h", "engine/pyramid.h", "engine/pixels.h", "engine/rect.h",
               "engine/status.h"],
              HOSTS + r"|^hwy"),
-    "ui": (["engine/params.h", "engine/progress.h", "engine/rect.h", "engine/status.h"],
+    "ui": (["engine/params.h", "engine/preset", "engine/progress.h", "engine/rect.h", "engine/status.h"],
            r"^libgimp/gimp\.h|^gegl|^cuda|^hwy"),
     "plugin": (["engine/", "ui/"], r"^cuda|^hwy"),
     "tools": (["engine/"], HOSTS + r"|^cuda|^hwy"),

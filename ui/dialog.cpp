@@ -8,7 +8,9 @@
 #include <string>
 
 #include "controls.h"
+#include "preset_bar.h"
 #include "preview.h"
+#include "procedure_dialog.h"
 #include "status_text.h"
 
 namespace grainless::ui {
@@ -19,10 +21,11 @@ constexpr int kWidth = 960, kHeight = 640;  // at first; smaller on a small scre
 class Dialog {
  public:
   Dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
-         const std::function<Params()>& params, PreviewSource& source)
+         const std::function<Params()>& params, PreviewSource& source, const Places& places)
       : config_(config),
         params_(params),
-        dialog_(gimp_procedure_dialog_new(procedure, config, _("Grainless Denoise"))),
+        dialog_(new_procedure_dialog(procedure, config, _("Grainless Denoise"), places.manual)),
+        presets_(std::make_unique<PresetBar>(config, params, places.presets)),
         controls_(GIMP_PROCEDURE_DIALOG(dialog_), config),
         preview_(std::make_unique<Preview>(source, Preview::Listener{[this] { show_state(); },
                                                                      [this](const auto& found) {
@@ -37,6 +40,7 @@ class Dialog {
   ~Dialog() {
     g_signal_handler_disconnect(config_, changed_);
     preview_.reset();
+    presets_.reset();
     gtk_widget_destroy(dialog_);
   }
 
@@ -56,6 +60,7 @@ class Dialog {
                          "original."));
 
     GtkWidget* side = gtk_box_new(GTK_ORIENTATION_VERTICAL, 12);
+    gtk_box_pack_start(GTK_BOX(side), presets_->widget(), FALSE, FALSE, 0);
     gtk_box_pack_start(GTK_BOX(side), controls_.column(ParamGroup::kMain), FALSE, FALSE, 0);
     GtkWidget* advanced = gtk_expander_new_with_mnemonic(_("Advanced twea_ks"));
     gtk_container_add(GTK_CONTAINER(advanced), controls_.column(ParamGroup::kAdvanced));
@@ -136,6 +141,7 @@ class Dialog {
   GtkWidget* device_ = nullptr;
   std::string invalid_;  // why the settings can't be used
   gulong changed_ = 0;
+  std::unique_ptr<PresetBar> presets_;
   Controls controls_;
   std::unique_ptr<Preview> preview_;
 };
@@ -147,10 +153,11 @@ void initialise() {
 }
 
 bool run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
-                const std::function<Params()>& params, PreviewSource& source) {
+                const std::function<Params()>& params, PreviewSource& source,
+                const Places& places) {
   bool confirmed = false;
   {
-    Dialog dialog(procedure, config, params, source);
+    Dialog dialog(procedure, config, params, source, places);
     confirmed = dialog.run();
   }
   // The window disappears before the filter starts.

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "preset_bar.h"
+
+#include <glib/gi18n.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "preset_dialogs.h"
+
+namespace grainless::ui {
+namespace {
+
+// Ids of the combo box: the user's presets may be called like anything.
+constexpr char kOwn[] = "own", kBuiltInMark[] = "built-in:", kUserMark[] = "user:";
+
+std::string text_of(const char* pattern, const std::string& value) {
+  gchar* text = g_strdup_printf(pattern, value.c_str());
+  const std::string result = text;
+  g_free(text);
+  return result;
+}
+
+// File names need not be UTF-8, what is shown must be.
+std::string shown(const std::string& name) {
+  gchar* text = g_filename_display_name(name.c_str());
+  const std::string result = text;
+  g_free(text);
+  return result;
+}
+
+void write_value(GimpProcedureConfig* config, const ParamSpec& spec, const Params& params) {
+  switch (spec.type) {
+    case ParamType::kBool:
+      g_object_set(config, spec.key, gboolean{params.*std::get<bool Params::*>(spec.member)},
+                   nullptr);
+      return;
+    case ParamType::kInt:
+      g_object_set(config, spec.key, params.*std::get<int32_t Params::*>(spec.member), nullptr);
+      return;
+    case ParamType::kDouble:
+      g_object_set(config, spec.key, params.*std::get<double Params::*>(spec.member), nullptr);
+      return;
+    case ParamType::kChoice:
+    case ParamType::kString:
+      g_object_set(config, spec.key, param_text(params, spec).c_str(), nullptr);
+      return;
+  }
+}
+
+}  // namespace
+
+PresetBar::PresetBar(GimpProcedureConfig* config, std::function<Params()> params,
+                     std::string folder)
+    : config_(config),
+      params_(std::move(params)),
+      folder_(std::move(folder)),
+      row_(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6)) {
+  GtkWidget* combo = gtk_combo_box_text_new();
+  combo_ = GTK_COMBO_BOX_TEXT(combo);
+  const char* tooltip =
+      _("Settings under a name: choose some that come with Grainless or that you have saved.");
+  atk_object_set_name(gtk_widget_get_accessible(combo), _("Preset"));
+  gtk_widget_set_tooltip_text(combo, tooltip);
+  GtkWidget* label = gtk_label_new_with_mnemonic(_("Pre_set"));
+  gtk_label_set_mnemonic_widget(GTK_LABEL(label), combo);
+  gtk_widget_set_tooltip_text(label, tooltip);
+
+  gtk_box_pack_start(GTK_BOX(row_), label, FALSE, FALSE, 0);
+  gtk_box_pack_start(GTK_BOX(row_), combo, TRUE, TRUE, 0);
+  gtk_box_pack_start(GTK_BOX(row_), make_menu(), FALSE, FALSE, 0);
+  list_presets();
+  show_current();
+  g_signal_connect_swapped(combo, "changed", G_CALLBACK(+[](PresetBar* self) { self->choose(); }),
+                           this);
+  changed_ = g_signal_connect_swapped(
+      config_, "notify", G_CALLBACK(+[](PresetBar* self) { self->show_current(); }), this);
+}
+
+PresetBar::~PresetBar() {
+  g_signal_handler_disconnect(config_, changed_);
+  g_signal_handlers_disconnect_by_data(combo_, this);
+}
+
+GtkWidget* PresetBar::make_menu() {
+  GtkWidget* menu = gtk_menu_new();
+  add_action(menu, _("_Save As…"), &PresetBar::save_as);
+  add_action(menu, _("_Delete…"), &PresetBar::remove);
+  add_action(menu, _("_Import…"), &PresetBar::import_file);
+  add_action(menu, _("_Export…"), &PresetBar::export_file);
+  gtk_widget_show_all(menu);
+  GtkWidget* button = gtk_menu_button_new();
+  gtk_menu_button_set_popup(GTK_MENU_BUTTON(button), menu);
+  gtk_button_set_image(GTK_BUTTON(button),
+                       gtk_image_new_from_icon_name("open-menu-symbolic", GTK_ICON_SIZE_BUTTON));
+  atk_object_set_name(gtk_widget_get_accessible(button), _("Preset menu"));
+  gtk_widget_set_tooltip_text(button, _("Save, delete, import and export presets"));
+  return button;
+}
+
+void PresetBar::add_action(GtkWidget* menu, const char* label, void (PresetBar::*action)()) {
+  struct Call {
+    PresetBar* bar;
+    void (PresetBar::*action)();
+  };
+  GtkWidget* item = gtk_menu_item_new_with_mnemonic(label);
+  if (action == &PresetBar::remove) delete_ = item;
+  g_signal_connect_data(
+      item, "activate", G_CALLBACK(+[](GtkMenuItem*, Call* call) { (call->bar->*call->action)(); }),
+      new Call{this, action}, [](gpointer call, GClosure*) { delete static_cast<Call*>(call); },
+      GConnectFlags{});
+  gtk_menu_shell_append(GTK_MENU_SHELL(menu), item);
+}
+
+void PresetBar::list_presets() {
+  entries_ = {{kOwn, _("Your own settings"), {}, {}, {}}};
+  for (const BuiltInPreset& preset : built_in_presets()) {
+    entries_.push_back(
+        {std::string(kBuiltInMark) + preset.id, _(preset.label), {}, preset.settings(), {}});
+  }
+  for (const std::string& name : folder_.names()) {
+    Settings settings;
+    const Status status = folder_.load(name, settings);
+    entries_.push_back({kUserMark + name, shown(name), name, settings, status});
+  }
+  showing_ = true;
+  gtk_combo_box_text_remove_all(combo_);
+  for (const Entry& entry : entries_) {
+    gtk_combo_box_text_append(combo_, entry.id.c_str(), entry.label.c_str());
+  }
+  showing_ = false;
+}
+
+void PresetBar::show_current() {
+  const Params params = params_();
+  const Entry* current = &entries_.front();
+  for (const Entry& entry : entries_) {
+    if (entry.settings.empty() || !has_settings(params, entry.settings)) continue;
+    if (current == &entries_.front() || entry.id == chosen_) current = &entry;
+  }
+  showing_ = true;
+  gtk_combo_box_set_active_id(GTK_COMBO_BOX(combo_), current->id.c_str());
+  showing_ = false;
+  gtk_widget_set_sensitive(delete_, !current->name.empty());
+}
+
+const PresetBar::Entry& PresetBar::active() const {
+  const gint row = gtk_combo_box_get_active(GTK_COMBO_BOX(combo_));
+  return entries_[row < 0 ? 0 : static_cast<size_t>(row)];
+}
+
+void PresetBar::choose() {
+  if (showing_) return;
+  const Entry entry = active();
+  chosen_ = entry.id;
+  if (entry.status.ok()) {
+    apply(entry.settings);
+  } else {
+    complain(entry.status.message());
+  }
+  show_current();
+}
+
+void PresetBar::apply(const Settings& settings) {
+  const Params before = params_();
+  Params after = before;
+  const Status status = apply_settings(settings, after);
+  if (!status.ok()) return complain(status.message());
+  // One change for everybody who listens, so that no preview of half a preset is begun.
+  g_object_freeze_notify(G_OBJECT(config_));
+  for (const ParamSpec& spec : param_specs()) {
+    if (param_text(before, spec) != param_text(after, spec)) write_value(config_, spec, after);
+  }
+  g_object_thaw_notify(G_OBJECT(config_));
+}
+
+bool PresetBar::keep(const std::string& name, const Settings& settings) {
+  const Status saved = folder_.save(name, settings);
+  if (!saved.ok()) {
+    complain(saved.message());
+    return false;
+  }
+  list_presets();
+  chosen_ = kUserMark + name;
+  show_current();
+  return true;
+}
+
+void PresetBar::save_as() {
+  const auto name = ask_name(window(), [this](const std::string& wanted, std::string& text) {
+    const Status good = check_preset_name(wanted);
+    text = good.message();
+    if (good.ok() && folder_.has(wanted)) {
+      text = _("There is a preset of this name: it will be replaced.");
+    }
+    return good.ok();
+  });
+  if (name) keep(*name, settings_of(params_()));
+}
+
+void PresetBar::remove() {
+  const std::string name = active().name;
+  const std::string question = text_of(_("Delete the preset “%s”?"), shown(name));
+  if (name.empty() || !ask(window(), question, _("_Delete"))) return;
+  const Status removed = folder_.remove(name);
+  if (!removed.ok()) complain(removed.message());
+  list_presets();
+  show_current();
+}
+
+void PresetBar::import_file() {
+  const auto path = ask_file(window(), FileUse::kImport, {});
+  if (!path) return;
+  Settings settings;
+  const Status read = read_preset(*path, settings);
+  if (!read.ok()) return complain(read.message());
+  const std::string name = std::filesystem::path(*path).stem().string();
+  const std::string question =
+      text_of(_("There is a preset “%s” already. Replace it?"), shown(name));
+  if (folder_.has(name) && !ask(window(), question, _("_Replace"))) return;
+  if (keep(name, settings)) apply(settings);
+}
+
+void PresetBar::export_file() {
+  const Entry entry = active();
+  const auto path = ask_file(window(), FileUse::kExport, entry.name);
+  if (!path) return;
+  const Status written =
+      write_preset(*path, entry.settings.empty() ? settings_of(params_()) : entry.settings);
+  if (!written.ok()) complain(written.message());
+}
+
+GtkWindow* PresetBar::window() const {
+  return GTK_WINDOW(gtk_widget_get_toplevel(row_));
+}
+
+void PresetBar::complain(const std::string& sentence) const {
+  show_complaint(window(), sentence);
+}
+
+}  // namespace grainless::ui
