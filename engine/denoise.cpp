@@ -140,6 +140,22 @@ Status Engine::noise_for(const Params& params, const ConstImage& whole, const Ca
   return status;
 }
 
+Status Engine::noise_curve(const ConstImage& image, const NoiseArea& area, const NoiseModel& model,
+                           const Callbacks& callbacks, NoiseCurve& curve) {
+  return guard([&] {
+    check_image(image.format, image.width, image.height, image.rect, image.data);
+    curve = measure_noise_curve(image, area, model, impl_->pool, callbacks);
+  });
+}
+
+Status Engine::area_noise(const ConstImage& image, const NoiseArea& area,
+                          const Callbacks& callbacks, AreaNoise& noise) {
+  return guard([&] {
+    check_image(image.format, image.width, image.height, image.rect, image.data);
+    noise = measure_area_noise(image, area, impl_->pool, callbacks);
+  });
+}
+
 Status Engine::source_rect(const Params& params, PixelFormat format, const NoiseModel& noise,
                            const Rect& rect, int32_t width, int32_t height, Rect& source) {
   return guard([&] {

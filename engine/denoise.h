@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "noise_curve.h"
 #include "noise_model.h"
 #include "params.h"
 #include "pixels.h"
@@ -60,6 +61,13 @@ class Engine {
   // white noise of params.sigma otherwise. seconds, when not null, gets the time it took.
   Status noise_for(const Params& params, const ConstImage& whole, const Callbacks& callbacks,
                    NoiseModel& noise, double* seconds);
+
+  // What a picture shows of its noise, in part of it or all over: noise_curve.h. The image must
+  // hold all of the area, and needs no more.
+  Status noise_curve(const ConstImage& image, const NoiseArea& area, const NoiseModel& model,
+                     const Callbacks& callbacks, NoiseCurve& curve);
+  Status area_noise(const ConstImage& image, const NoiseArea& area, const Callbacks& callbacks,
+                    AreaNoise& noise);
 
   // How far round `rect` the source must reach for denoise() to give rect's pixels.
   Status source_rect(const Params& params, PixelFormat format, const NoiseModel& noise,

@@ -49,11 +49,6 @@ struct Basis {
   }
 };
 
-struct Block {
-  float brightness, structure;
-  float variance[kSampleLevels];
-};
-
 void gather(const float* plane, int32_t width, int32_t side, std::vector<float>& values) {
   for (int32_t y = 0; y < side; ++y) {
     std::copy(plane + static_cast<size_t>(y) * width, plane + static_cast<size_t>(y) * width + side,
@@ -83,9 +78,9 @@ float residual_variance(std::vector<float>& values, const Basis& basis) {
   return sum / (pixels - kTerms);
 }
 
-std::vector<Block> tile_blocks(const SampleTile& tile, int32_t channel, int32_t side,
-                               double clipped_share, const std::vector<Basis>& bases) {
-  std::vector<Block> blocks;
+std::vector<FlatBlock> tile_blocks(const SampleTile& tile, int32_t channel, int32_t side,
+                                   double clipped_share, const std::vector<Basis>& bases) {
+  std::vector<FlatBlock> blocks;
   std::vector<float> values(static_cast<size_t>(side) * side);
   const auto load = [&](int32_t level, int32_t c, int32_t x, int32_t y) {
     const int32_t width = tile.width_at(level);
@@ -96,11 +91,11 @@ std::vector<Block> tile_blocks(const SampleTile& tile, int32_t channel, int32_t 
   for (int32_t y = 0; y + side <= tile.height; y += side / 2) {
     for (int32_t x = 0; x + side <= tile.width; x += side / 2) {
       if (!measurable(tile, x, y, side, clipped_share)) continue;
-      Block block{};
+      FlatBlock block{};
       load(kCoarse, 0, x, y);
       const int32_t coarse = side >> kCoarse;
       block.structure = plain_variance(values, coarse * coarse, block.brightness);
-      for (int32_t l = 0; l < kSampleLevels; ++l) {
+      for (int32_t l = 0; l < static_cast<int32_t>(bases.size()); ++l) {
         load(l, channel, x, y);
         block.variance[l] = residual_variance(values, bases[l]);
       }
@@ -111,13 +106,14 @@ std::vector<Block> tile_blocks(const SampleTile& tile, int32_t channel, int32_t 
 }
 
 // The lower percentile of the variances of a class's flattest blocks, a level.
-void class_variances(std::vector<Block>::iterator first, std::vector<Block>::iterator last,
+void class_variances(std::vector<FlatBlock>::iterator first, std::vector<FlatBlock>::iterator last,
                      double* variance) {
   const auto count = last - first;
   const auto flat = std::min<ptrdiff_t>(
       count, std::max<ptrdiff_t>(kFewest, static_cast<ptrdiff_t>(kFlattest * count)));
-  std::stable_sort(first, last,
-                   [](const Block& a, const Block& b) { return a.structure < b.structure; });
+  std::stable_sort(first, last, [](const FlatBlock& a, const FlatBlock& b) {
+    return a.structure < b.structure;
+  });
   for (int32_t l = 0; l < kSampleLevels; ++l) {
     std::vector<float> sorted;
     for (auto block = first; block != first + flat; ++block) sorted.push_back(block->variance[l]);
@@ -128,19 +124,26 @@ void class_variances(std::vector<Block>::iterator first, std::vector<Block>::ite
 
 }  // namespace
 
-FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, ThreadPool& pool) {
+std::vector<FlatBlock> measure_blocks(const Sample& sample, int32_t channel, int32_t side,
+                                      int32_t levels, ThreadPool& pool) {
   std::vector<Basis> bases;
-  for (int32_t l = 0; l < kSampleLevels; ++l) bases.emplace_back(side >> l);
-  std::vector<std::vector<Block>> parts(sample.tiles.size());
+  for (int32_t l = 0; l < levels; ++l) bases.emplace_back(side >> l);
+  std::vector<std::vector<FlatBlock>> parts(sample.tiles.size());
   pool.parallel_for(static_cast<int32_t>(parts.size()), [&](int32_t i, int32_t) {
     parts[i] = tile_blocks(sample.tiles[i], channel, side, sample.clipped_share, bases);
   });
-  std::vector<Block> blocks;
+  std::vector<FlatBlock> blocks;
   for (const auto& part : parts) blocks.insert(blocks.end(), part.begin(), part.end());
+  return blocks;
+}
+
+FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, ThreadPool& pool) {
+  std::vector<FlatBlock> blocks = measure_blocks(sample, channel, side, kSampleLevels, pool);
   FlatNoise noise;
   if (blocks.size() < kFewest) return noise;
-  std::stable_sort(blocks.begin(), blocks.end(),
-                   [](const Block& a, const Block& b) { return a.brightness < b.brightness; });
+  std::stable_sort(blocks.begin(), blocks.end(), [](const FlatBlock& a, const FlatBlock& b) {
+    return a.brightness < b.brightness;
+  });
   const size_t tones = std::clamp<size_t>(blocks.size() / kFewest, 1, kTones);
   std::vector<double> level[kSampleLevels];
   for (size_t tone = 0; tone < tones; ++tone) {

@@ -14,11 +14,6 @@ namespace {
 constexpr int32_t kLumaBlock = 16, kChromaBlock = 32;  // JPEG's chroma is constant within 16 pixels
 constexpr double kLeast = 0.3;  // smaller sigmas are the rounding of 8-bit pixels
 
-// Flat blocks show less of a camera's noise than the rest of the picture: JPEG and the camera's own
-// noise reduction clean them best. Measured on simulated raw development (1.1) and camera JPEGs
-// (1.8).
-constexpr double kFlatShare = 1.4;
-
 // What was measured of one channel.
 struct Measured {
   double fine = 0;    // white noise of the finest band, level 0

@@ -188,4 +188,16 @@ Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& c
   return sample;
 }
 
+void keep_selected(Sample& sample, const uint8_t* selected, ptrdiff_t row_bytes) {
+  for (SampleTile& tile : sample.tiles) {
+    for (int32_t y = 0; y < tile.height; ++y) {
+      const uint8_t* row = selected + (tile.y + y) * row_bytes + tile.x;
+      for (int32_t x = 0; x < tile.width; ++x) {
+        if (row[x] == 0) tile.state[static_cast<size_t>(y) * tile.width + x] |= kInvalid;
+      }
+    }
+  }
+  sample.clipped_share = least_clipped_share(sample);
+}
+
 }  // namespace grainless

@@ -2,6 +2,7 @@
 // The part of an image that the noise estimate looks at: square tiles spread evenly over it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -47,5 +48,8 @@ bool measurable(const SampleTile& tile, int32_t x, int32_t y, int32_t side, doub
 
 // Tiles of all of a small image, and about 1.5 megapixels of a large one.
 Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks);
+
+// Pixels for which `selected` is 0 become invalid; row_bytes apart, the first is the image's.
+void keep_selected(Sample& sample, const uint8_t* selected, ptrdiff_t row_bytes);
 
 }  // namespace grainless
