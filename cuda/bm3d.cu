@@ -21,11 +21,10 @@ __global__ void finish_channel(const PixelSums* sums, const float* noisy, int no
   if (x >= width) return;
   for (int y = blockIdx.y; y < height; y += gridDim.y) {
     const PixelSums pixel = sums[static_cast<size_t>(y) * width + x];
-    const float deviation =
-        static_cast<float>(static_cast<long long>(pixel.deviation)) * kDeviationUnit;
+    const float removed = static_cast<float>(static_cast<long long>(pixel.removed)) * kRemovedUnit;
     const float weight = static_cast<float>(pixel.weight) * kWeightUnit;
     out[static_cast<size_t>(y) * out_stride + x] =
-        noisy[static_cast<size_t>(y) * noisy_stride + x] + deviation / weight;
+        noisy[static_cast<size_t>(y) * noisy_stride + x] - removed / weight;
   }
 }
 

@@ -5,11 +5,11 @@
 
 namespace grainless::cuda {
 
-// Adds sums of w * (estimate - source) and of w to a pixel's.
-__device__ __forceinline__ void add_to_pixel(PixelSums* pixel, float deviation, float weight) {
-  const float bounded = fminf(fmaxf(deviation, -kLargestDeviation), kLargestDeviation);
-  atomicAdd(&pixel->deviation,
-            static_cast<unsigned long long>(__float2ll_rn(bounded * (1 / kDeviationUnit))));
+// Adds sums of w * (what is removed) and of w to a pixel's.
+__device__ __forceinline__ void add_to_pixel(PixelSums* pixel, float removed, float weight) {
+  const float bounded = fminf(fmaxf(removed, -kLargestRemoved), kLargestRemoved);
+  atomicAdd(&pixel->removed,
+            static_cast<unsigned long long>(__float2ll_rn(bounded * (1 / kRemovedUnit))));
   atomicAdd(&pixel->weight,
             static_cast<unsigned long long>(__float2ll_rn(weight * (1 / kWeightUnit))));
 }

@@ -11,6 +11,9 @@
 // loops: straight through, a group of 32 took 80 KB of instructions, which the caches could not
 // feed.
 //
+// What a filter removes is transformed back, and taken from the source in the end; the reference's
+// first pixel is subtracted from all patches before (engine/cpu/bm3d_filter.cpp says why).
+//
 // The warps of a block share a cell of references and its sums in shared memory. They transform at
 // the same time and add in turn, in raster order of their references.
 #include <algorithm>
@@ -70,11 +73,11 @@ __device__ __forceinline__ Lane make_lane(const FilterArgs& args) {
 // Patches that are loaded or transformed at once.
 constexpr int kChunk = 8;
 
-// Patches of a group, transformed. `window` is the lane's pixel at the search window's first patch,
-// `offset` what the lane's entry of the group adds. kFull: patches are 8 x 8.
+// Patches of a group less `base`, transformed. `window` is the lane's pixel at the search window's
+// first patch, `offset` what the lane's entry of the group adds. kFull: patches are 8 x 8.
 template <bool kFull, int kLargest>
 __device__ __forceinline__ void load_group(const float* window, int stride, int offset, int count,
-                                           const Lane& lane, const Basis& basis,
+                                           float base, const Lane& lane, const Basis& basis,
                                            const Stage<kLargest>& stage) {
   // Bytes, unsigned: a 64-bit address then takes two instructions.
   const char* const row[2] = {reinterpret_cast<const char*>(window),
@@ -89,7 +92,7 @@ __device__ __forceinline__ void load_group(const float* window, int stride, int 
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const bool inside = kFull || lane.has[i];
-        v[m][i] = inside ? __ldg(reinterpret_cast<const float*>(row[i] + at)) : 0.0f;
+        v[m][i] = inside ? __ldg(reinterpret_cast<const float*>(row[i] + at)) - base : 0.0f;
       }
     }
 #pragma unroll
@@ -161,19 +164,25 @@ struct GroupFilter {
     return static_cast<int>(patch >> 6) * stride + static_cast<int>(patch & 63u);
   }
 
-  // Leaves the patches' estimates in the stage; returns their weight.
+  __device__ __forceinline__ float reference_pixel(const float* window, int stride) const {
+    return __ldg(window + (args.radius - lane.row) * stride + args.radius - lane.column);
+  }
+
+  // Leaves what is removed from the patches in the stage; returns their weight.
   template <int kCount>
   __device__ __forceinline__ float run() const {
+    const float base = kWiener ? reference_pixel(pilot, args.pilot_stride)
+                               : reference_pixel(noisy, args.noisy_stride);
     const auto load = [&](const float* window, int stride) {
-      load_group<kFull>(window, stride, offset(stride), kCount, lane, forward, stage);
+      load_group<kFull>(window, stride, offset(stride), kCount, base, lane, forward, stage);
     };
     float weight;
     if constexpr (kWiener) {
-      float weights[2][kCount];
+      float parts[2][kCount];
       load(pilot, args.pilot_stride);
-      weight = wiener_weights<kCount>(stage, args.shrink, lane.index, weights);
+      weight = wiener_parts<kCount>(stage, args.shrink, lane.index, parts);
       load(noisy, args.noisy_stride);
-      weigh(weights, stage);
+      weigh(parts, stage);
     } else {
       load(noisy, args.noisy_stride);
       weight = hard_threshold<kCount>(stage, args.shrink, lane.index);
@@ -230,10 +239,7 @@ __device__ void add_region(const FilterArgs& args, const float2* region, int x0,
     if (sums.y == 0.0f || ox < 0 || ox >= args.out.width || oy < 0 || oy >= args.out.height) {
       continue;
     }
-    const float source = args.noisy[static_cast<size_t>(y - args.noisy_rect.y) * args.noisy_stride +
-                                    x - args.noisy_rect.x];
-    add_to_pixel(args.sums + static_cast<size_t>(oy) * args.out.width + ox,
-                 fmaf(-source, sums.y, sums.x), sums.y);
+    add_to_pixel(args.sums + static_cast<size_t>(oy) * args.out.width + ox, sums.x, sums.y);
   }
 }
 

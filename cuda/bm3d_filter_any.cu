@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Collaborative filtering of any patch, a block a group, all in shared memory: for patches larger
-// than 8 x 8, whose coefficients no warp can hold.
+// than 8 x 8, whose coefficients no warp can hold. Arithmetic as in bm3d_filter.cu: what is removed
+// is transformed back.
 #include <algorithm>
 
 #include "bm3d_aggregate.cuh"
@@ -60,32 +61,34 @@ __device__ void haar(float* v, int count, int size, bool forward) {
   }
 }
 
+__device__ __forceinline__ float pixel_at(const DevicePlanes& planes, int channel, int x, int y) {
+  return planes.plane(
+      channel)[static_cast<size_t>(y - planes.rect.y) * planes.stride + x - planes.rect.x];
+}
+
 __device__ void load_group(const DevicePlanes& planes, int channel, int patch, int count, int x,
-                           int y, const uint16_t* entries, float* group) {
+                           int y, const uint16_t* entries, float base, float* group) {
   const float* plane = planes.plane(channel);
   const int size = patch * patch;
   for (int i = threadIdx.x; i < count * size; i += kThreads) {
     const int entry = entries[i / size], pixel = i % size;
     const int px = x + (entry & 63) + pixel % patch - planes.rect.x;
     const int py = y + (entry >> 6) + pixel / patch - planes.rect.y;
-    group[i] = plane[static_cast<size_t>(py) * planes.stride + px];
+    group[i] = plane[static_cast<size_t>(py) * planes.stride + px] - base;
   }
   __syncthreads();
 }
 
-// Shrinks one coefficient of all patches; returns the sum of squared weights.
+// Leaves what is removed from one coefficient of all patches; returns the sum of squared weights.
 __device__ float shrink(float* v, const float* pilot, int count, int size, float amount,
                         bool has_mean) {
   float sum = 0;
   for (int m = 0; m < count; ++m) {
-    float weight = fabsf(v[m * size]) > amount ? 1.0f : 0.0f;
-    if (pilot != nullptr) {
-      const float energy = pilot[m * size] * pilot[m * size];
-      weight = energy < 1e30f ? energy / (energy + amount) : 1.0f;
-    }
-    if (m == 0 && has_mean) weight = 1;
-    v[m * size] *= weight;
-    sum = fmaf(weight, weight, sum);
+    float removed = fabsf(v[m * size]) > amount ? 0.0f : 1.0f;
+    if (pilot != nullptr) removed = amount / fmaf(pilot[m * size], pilot[m * size], amount);
+    if (m == 0 && has_mean) removed = 0;
+    v[m * size] *= removed;
+    sum = fmaf(1 - removed, 1 - removed, sum);
   }
   return sum;
 }
@@ -104,18 +107,13 @@ __device__ float block_sum(float v) {
 __device__ void add_group(const AnyArgs& args, int x, int y, int count, const uint16_t* entries,
                           const float* group, float weight) {
   const int patch = args.stage.patch, size = patch * patch;
-  const DevicePlanes& noisy = args.noisy;
-  const float* plane = noisy.plane(args.channel);
   for (int i = threadIdx.x; i < count * size; i += kThreads) {
     const int entry = entries[i / size], pixel = i % size;
     const int px = x + (entry & 63) + pixel % patch, py = y + (entry >> 6) + pixel / patch;
     const int ox = px - args.out.rect.x, oy = py - args.out.rect.y;
     if (ox < 0 || ox >= args.out.rect.width || oy < 0 || oy >= args.out.rect.height) continue;
-    const float source =
-        plane[static_cast<size_t>(py - noisy.rect.y) * noisy.stride + px - noisy.rect.x];
     const float w = weight * args.stage.kaiser[pixel / patch] * args.stage.kaiser[pixel % patch];
-    add_to_pixel(args.sums + static_cast<size_t>(oy) * args.out.rect.width + ox,
-                 w * (group[i] - source), w);
+    add_to_pixel(args.sums + static_cast<size_t>(oy) * args.out.rect.width + ox, w * group[i], w);
   }
 }
 
@@ -131,10 +129,12 @@ __global__ void __launch_bounds__(kThreads) filter_groups(const __grid_constant_
   const int y = args.grid.y(args.grid.row + row) - stage.radius;
   float* group = shared;
   float* pilot = args.pilot.data != nullptr ? shared + count * size : nullptr;
-  load_group(args.noisy, args.channel, patch, count, x, y, entries, group);
+  const float base = pixel_at(pilot != nullptr ? args.pilot : args.noisy, args.channel,
+                              x + stage.radius, y + stage.radius);
+  load_group(args.noisy, args.channel, patch, count, x, y, entries, base, group);
   transform(stage.forward, patch, count, group);
   if (pilot != nullptr) {
-    load_group(args.pilot, args.channel, patch, count, x, y, entries, pilot);
+    load_group(args.pilot, args.channel, patch, count, x, y, entries, base, pilot);
     transform(stage.forward, patch, count, pilot);
   }
   float sum = 0;

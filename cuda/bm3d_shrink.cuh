@@ -82,8 +82,8 @@ __device__ __forceinline__ void write_stage(float (&v)[kCount], int i,
   for (int m = 0; m < kCount; ++m) stage.at(i, m) = v[m];
 }
 
-// Hard threshold of a group's coefficients. The group's mean is the first coefficient of lane 0; it
-// is kept. Returns the group's weight.
+// Hard threshold of a group's coefficients: leaves what is removed. The group's mean is the first
+// coefficient of lane 0; it is kept. Returns the group's weight.
 template <int kCount, int kLargest>
 __device__ __forceinline__ float hard_threshold(const Stage<kLargest>& stage, float threshold,
                                                 int lane) {
@@ -97,7 +97,7 @@ __device__ __forceinline__ float hard_threshold(const Stage<kLargest>& stage, fl
       const float gain = haar_gain<kCount>(m);
       const bool keep = fabsf(v[m]) > threshold * root(gain) || (m == 0 && i + lane == 0);
       retained += keep;
-      v[m] = keep ? v[m] * (1 / gain) : 0.0f;
+      v[m] = keep ? 0.0f : v[m] * (1 / gain);
     }
     write_stage(v, i, stage);
   }
@@ -110,37 +110,38 @@ __device__ __forceinline__ float reciprocal(float v) {
   return result;
 }
 
-// Wiener weights, each divided by its coefficient's gain, from the pilot's coefficients. Returns
-// the group's weight.
+// The parts that the Wiener filter removes, each divided by its coefficient's gain, from the
+// pilot's coefficients. Returns the group's weight.
 template <int kCount, int kLargest>
-__device__ __forceinline__ float wiener_weights(const Stage<kLargest>& stage, float variance,
-                                                int lane, float (&weights)[2][kCount]) {
+__device__ __forceinline__ float wiener_parts(const Stage<kLargest>& stage, float variance,
+                                              int lane, float (&parts)[2][kCount]) {
   float total = 0;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    read_stage(stage, i, weights[i]);
+    read_stage(stage, i, parts[i]);
 #pragma unroll
     for (int m = 0; m < kCount; ++m) {
-      // 1 - v / (s^2 + v): an s^2 beyond float's range gives 1.
-      const float gain = haar_gain<kCount>(m), s = weights[i][m];
-      float weight = fmaf(-variance, reciprocal(fmaf(s, s, variance * gain)), 1 / gain);
-      if (m == 0 && i + lane == 0) weight = 1 / gain;
-      total = fmaf(weight * gain, weight * gain, total);
-      weights[i][m] = weight;
+      // v / (s^2 + v): an s^2 beyond float's range gives 0.
+      const float gain = haar_gain<kCount>(m), s = parts[i][m];
+      float part = variance * reciprocal(fmaf(s, s, variance * gain));
+      if (m == 0 && i + lane == 0) part = 0;
+      const float kept = fmaf(-gain, part, 1.0f);
+      total = fmaf(kept, kept, total);
+      parts[i][m] = part;
     }
   }
   return 1.0f / warp_sum(total);
 }
 
 template <int kCount, int kLargest>
-__device__ __forceinline__ void weigh(const float (&weights)[2][kCount],
+__device__ __forceinline__ void weigh(const float (&parts)[2][kCount],
                                       const Stage<kLargest>& stage) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     float v[kCount];
     read_stage(stage, i, v);
 #pragma unroll
-    for (int m = 0; m < kCount; ++m) v[m] *= weights[i][m];
+    for (int m = 0; m < kCount; ++m) v[m] *= parts[i][m];
     write_stage(v, i, stage);
   }
 }

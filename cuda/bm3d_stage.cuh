@@ -31,15 +31,15 @@ struct ReferenceGrid {
 // key.
 inline constexpr uint16_t kNoPatch = 0xffff;
 
-// Sums of w * (estimate - source) and of w over all estimates of a pixel.
+// Sums of w * (source - estimate) and of w over all estimates of a pixel.
 struct PixelSums {
-  unsigned long long deviation;  // signed, in units of 2^-28
-  unsigned long long weight;     // in units of 2^-40
+  unsigned long long removed;  // signed, in units of 2^-28
+  unsigned long long weight;   // in units of 2^-40
 };
-inline constexpr float kDeviationUnit = 1.0f / (1 << 28);
+inline constexpr float kRemovedUnit = 1.0f / (1 << 28);
 inline constexpr float kWeightUnit = 1.0f / (1ull << 40);
 // Per contribution; a pixel gets less than 2^14 of them. Reached by highlights 10^6 times white.
-inline constexpr float kLargestDeviation = 512.0f * 1024 * 1024;
+inline constexpr float kLargestRemoved = 512.0f * 1024 * 1024;
 
 // One stage over one rectangle.
 struct StageJob {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Sums are formed in an order that does not depend on the width of a vector, and without fused
 // multiply-add: the result is the same bits on every instruction set.
+//
+// Transforms are linear: what a filter removes is transformed back, and taken from the source in
+// the end. With one pixel's value subtracted from all patches before, no number is larger than the
+// local contrast, and rounding, in which backends differ, is as much smaller. A constant is kept to
+// the last bit.
 #include "bm3d_filter.h"
 
 #include <algorithm>
-#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/cpu/bm3d_filter.cpp"
@@ -45,10 +49,9 @@ HWY_INLINE void haar(float* group, int32_t count, int32_t size, bool forward) {
   }
 }
 
-// Returns how many coefficients remain, the mean among them.
+// Leaves what is removed; returns how many coefficients remain, the mean among them.
 HWY_INLINE int32_t hard_threshold(float* group, int32_t total, float threshold) {
   const DPatch d;
-  const float mean = group[0];
   const auto bound = hn::Set(d, threshold);
   group[0] = 0;
   int32_t retained = 1;
@@ -56,37 +59,32 @@ HWY_INLINE int32_t hard_threshold(float* group, int32_t total, float threshold) 
     const auto v = hn::Load(d, group + i);
     const auto keep = hn::Gt(hn::Abs(v), bound);
     retained += static_cast<int32_t>(hn::CountTrue(d, keep));
-    hn::Store(hn::IfThenElseZero(keep, v), d, group + i);
+    hn::Store(hn::IfThenZeroElse(keep, v), d, group + i);
   }
-  group[0] = mean;
   return retained;
 }
 
-// Energies of float pixels beyond all measure stay finite, and weigh 1.
-constexpr float kLargestEnergy = 1e38f;
-
-// Empirical Wiener filter. Returns the sum of squared weights, the mean's 1 among them.
+// Empirical Wiener filter: leaves what is removed. Returns the sum of squared weights, the mean's 1
+// among them. An energy beyond float's range weighs 1.
 HWY_INLINE float wiener(float* HWY_RESTRICT noisy, const float* HWY_RESTRICT pilot,
                         float* HWY_RESTRICT sums, int32_t count, int32_t size, float variance) {
   const DPatch d;
   const int32_t n = static_cast<int32_t>(hn::Lanes(d));
-  const float mean = noisy[0];
-  const auto v = hn::Set(d, variance);
+  const float energy = pilot[0] * pilot[0], weight = 1 - variance / (energy + variance);
+  const auto v = hn::Set(d, variance), one = hn::Set(d, 1.0f);
   for (int32_t c = 0; c < size; c += n) {
     auto sum = hn::Zero(d);
     for (int32_t i = c; i < count * size; i += size) {
       const auto s = hn::Load(d, pilot + i);
-      const auto energy = hn::Min(hn::Mul(s, s), hn::Set(d, kLargestEnergy));
-      const auto weight = hn::Div(energy, hn::Add(energy, v));
-      sum = hn::Add(sum, hn::Mul(weight, weight));
-      hn::Store(hn::Mul(weight, hn::Load(d, noisy + i)), d, noisy + i);
+      const auto removed = hn::Div(v, hn::Add(hn::Mul(s, s), v));
+      const auto kept = hn::Sub(one, removed);
+      sum = hn::Add(sum, hn::Mul(kept, kept));
+      hn::Store(hn::Mul(removed, hn::Load(d, noisy + i)), d, noisy + i);
     }
     hn::Store(sum, d, sums + c);
   }
-  const float energy = std::min(pilot[0] * pilot[0], kLargestEnergy);
-  const float weight = energy / (energy + variance);
   sums[0] += 1 - weight * weight;
-  noisy[0] = mean;
+  noisy[0] = 0;
   float* last = sums + size - 16;
   for (float* in = sums; in < last; ++in) in[16] += in[0];
   for (int32_t half = 8; half >= 1; half /= 2) {
@@ -95,13 +93,13 @@ HWY_INLINE float wiener(float* HWY_RESTRICT noisy, const float* HWY_RESTRICT pil
   return last[0];
 }
 
-// 3-D transform of the group's patches in one channel.
+// 3-D transform of the group's patches in one channel, less the constant `base`.
 template <class Basis>
 HWY_INLINE void analyse(const Basis& basis, const Planes& plane, int32_t c, const PatchGroup& group,
-                        float* temporary, float* out) {
+                        float base, float* temporary, float* out) {
   for (int32_t i = 0; i < group.count; ++i) {
     const float* in = plane.at(c, group.x[i], group.y[i]);
-    basis.forward(in, plane.stride(), temporary, out + i * basis.size());
+    basis.forward(in, plane.stride(), base, temporary, out + i * basis.size());
   }
   haar(out, group.count, basis.size(), true);
 }
@@ -143,12 +141,14 @@ void filter_with(const GroupFilter& filter, const PatchGroup& group, int32_t c, 
   float* noisy = filter.scratch->noisy;
   float* pilot = filter.scratch->pilot;
   float* temporary = filter.scratch->temporary;
+  const Planes& guide = filter.pilot != nullptr ? *filter.pilot : *filter.noisy;
+  const float base = *guide.at(c, group.x[0], group.y[0]);
   float weight;
-  analyse(basis, *filter.noisy, c, group, temporary, noisy);
+  analyse(basis, *filter.noisy, c, group, base, temporary, noisy);
   if (filter.pilot == nullptr) {
     weight = 1.0f / static_cast<float>(hard_threshold(noisy, total, shrink));
   } else {
-    analyse(basis, *filter.pilot, c, group, temporary, pilot);
+    analyse(basis, guide, c, group, base, temporary, pilot);
     weight = 1.0f / wiener(noisy, pilot, temporary, group.count, size, shrink);
   }
   haar(noisy, group.count, size, false);
@@ -189,11 +189,12 @@ bool Aggregate::takes(int32_t x, int32_t y, int32_t patch) const {
   return !intersect(wanted, {x, y, patch, patch}).empty();
 }
 
-void Aggregate::divide(int32_t c, int32_t y0, int32_t y1) {
+void Aggregate::estimate(const Planes& noisy, int32_t c, int32_t y0, int32_t y1) {
   for (int32_t y = y0; y < y1; ++y) {
     float* value = sum.at(c, wanted.x, y);
     const float* by = weight.at(c, wanted.x, y);
-    for (int32_t x = 0; x < wanted.width; ++x) value[x] /= by[x];
+    const float* source = noisy.at(c, wanted.x, y);
+    for (int32_t x = 0; x < wanted.width; ++x) value[x] = source[x] - value[x] / by[x];
   }
 }
 

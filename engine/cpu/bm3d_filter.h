@@ -11,8 +11,8 @@
 
 namespace grainless {
 
-// Weighted sums of estimates and sums of weights. The rectangle holds every patch that reaches a
-// wanted pixel; other patches are left out.
+// Weighted sums of what is to be removed, and sums of weights. The rectangle holds every patch that
+// reaches a wanted pixel; other patches are left out.
 struct Aggregate {
   Rect wanted;
   Planes sum, weight;
@@ -20,7 +20,7 @@ struct Aggregate {
   // Whether the patch at (x, y) reaches a wanted pixel.
   bool takes(int32_t x, int32_t y, int32_t patch) const;
   // sum becomes the estimate, in the rows y0..y1-1 of channel c.
-  void divide(int32_t c, int32_t y0, int32_t y1);
+  void estimate(const Planes& noisy, int32_t c, int32_t y0, int32_t y1);
 };
 
 // What is left of an 8 x 8 DCT matrix by its symmetries.

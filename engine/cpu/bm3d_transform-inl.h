@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Transforms of single patches, for bm3d_filter.cpp alone. A basis has a patch's side, the distance
 // of its rows and its size in memory in floats (a multiple of 16, the rest zero), and
-//   forward(image, image_stride, temporary, patch)   patch = F * image * F^T, or its transpose
-//   inverse(temporary, patch)                        the way back, in place
+//   forward(image, image_stride, base, temporary, patch)
+//                               patch = F * (image - base) * F^T, or its transpose
+//   inverse(temporary, patch)   the way back, in place
 #if defined(GRAINLESS_BM3D_TRANSFORM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRAINLESS_BM3D_TRANSFORM_INL_H
 #undef GRAINLESS_BM3D_TRANSFORM_INL_H
@@ -11,7 +12,6 @@
 #endif
 
 #include <algorithm>
-#include <cstring>
 
 #include "bm3d_filter.h"
 #include "hwy/highway.h"
@@ -34,11 +34,13 @@ class MatrixBasis {
   int32_t stride() const { return tables_.stride; }
   int32_t size() const { return (patch() * stride() + 15) / 16 * 16; }
 
-  HWY_INLINE void forward(const float* image, ptrdiff_t image_stride, float* temporary,
+  HWY_INLINE void forward(const float* image, ptrdiff_t image_stride, float base, float* temporary,
                           float* out) const {
     std::fill(out, out + size(), 0.0f);
     for (int32_t y = 0; y < patch(); ++y) {
-      std::memcpy(out + y * stride(), image + y * image_stride, patch() * sizeof(float));
+      for (int32_t x = 0; x < patch(); ++x) {
+        out[y * stride() + x] = image[y * image_stride + x] - base;
+      }
     }
     multiply(out, stride(), tables_.forward_t, temporary);
     multiply(tables_.forward, patch(), temporary, out);
@@ -134,11 +136,10 @@ HWY_INLINE VRow product4(const float* k, int32_t step, VRow a, VRow b, VRow c, V
 // DCT-II of 8 rows by its symmetries: sums of mirrored rows make the even coefficients, and again
 // within these; differences the odd ones.
 struct DctPass {
-  static HWY_INLINE void forward(const FilterTables& tables, const float* in, ptrdiff_t in_stride,
-                                 float* out) {
+  template <class Row>
+  static HWY_INLINE void forward(const FilterTables& tables, const Row& row, float* out) {
     const DRow d;
     const Dct8& k = tables.dct;
-    const auto row = [&](int32_t i) HWY_ATTR { return hn::LoadU(d, in + i * in_stride); };
     const VRow x0 = row(0), x1 = row(1), x2 = row(2), x3 = row(3);
     const VRow x4 = row(4), x5 = row(5), x6 = row(6), x7 = row(7);
     const VRow s0 = hn::Add(x0, x7), s1 = hn::Add(x1, x6), s2 = hn::Add(x2, x5),
@@ -187,11 +188,10 @@ struct DctPass {
 // first low-pass is a S_i + b (D_i+1 - D_i-1), its outer taps cancelling in the period of 4; at the
 // next levels, of period 2 and 1, all the D cancel and it is Haar's.
 struct PairPass {
-  static HWY_INLINE void forward(const FilterTables& tables, const float* in, ptrdiff_t in_stride,
-                                 float* out) {
+  template <class Row>
+  static HWY_INLINE void forward(const FilterTables& tables, const Row& row, float* out) {
     const DRow d;
     const Pairs8& k = tables.pairs;
-    const auto row = [&](int32_t i) HWY_ATTR { return hn::LoadU(d, in + i * in_stride); };
     const VRow x0 = row(0), x1 = row(1), x2 = row(2), x3 = row(3);
     const VRow x4 = row(4), x5 = row(5), x6 = row(6), x7 = row(7);
     const VRow s0 = hn::Add(x0, x1), s1 = hn::Add(x2, x3), s2 = hn::Add(x4, x5),
@@ -250,14 +250,22 @@ class Basis8 {
   static constexpr int32_t stride() { return 8; }
   static constexpr int32_t size() { return 64; }
 
-  HWY_INLINE void forward(const float* image, ptrdiff_t image_stride, float* temporary,
+  HWY_INLINE void forward(const float* image, ptrdiff_t image_stride, float base, float* temporary,
                           float* out) const {
     constexpr int32_t n = static_cast<int32_t>(hn::MaxLanes(DRow()));
+    const DRow d;
+    const VRow subtracted = hn::Set(d, base);
     for (int32_t c = 0; c < 8; c += n) {
-      Pass::forward(tables_, image + c, image_stride, temporary + c);
+      const auto row = [&](int32_t i) HWY_ATTR {
+        return hn::Sub(hn::LoadU(d, image + c + i * image_stride), subtracted);
+      };
+      Pass::forward(tables_, row, temporary + c);
     }
     transpose(temporary, out);
-    for (int32_t c = 0; c < 8; c += n) Pass::forward(tables_, out + c, 8, out + c);
+    for (int32_t c = 0; c < 8; c += n) {
+      const auto row = [&](int32_t i) HWY_ATTR { return hn::Load(d, out + c + i * 8); };
+      Pass::forward(tables_, row, out + c);
+    }
   }
 
   HWY_INLINE void inverse(float* temporary, float* values) const {
