@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,9 +23,9 @@ class PreviewLayer final : public ui::PreviewSource {
   Rect target() const override { return target_; }
   bool load_some(const Rect& first) override;
   double loaded() const override;
-  bool ready(const Params& params, const Rect& rect) const override;
-  const uint32_t* original() const override { return display_.data(); }
-  Status denoise(const Params& params, const Rect& rect, const Callbacks& callbacks,
+  bool ready(const ui::PreviewJob& job) const override;
+  const ui::Bitmap& original(int32_t level) const override { return display_[level]; }
+  Status denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
                  ui::PreviewResult& result) override;
   std::vector<ui::DeviceChoice> devices() override;
   void stop() override { stopped_.cancel(); }
@@ -38,12 +39,16 @@ class PreviewLayer final : public ui::PreviewSource {
   Rect chunk(int32_t index) const;
   bool is_loaded(const Rect& rect) const;
   Status noise_for(const Params& params, NoiseModel& noise);
+  Status denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
+                      const Callbacks& callbacks, ui::Bitmap& target, Report& report);
+  Status denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
+                         const Callbacks& callbacks, ui::Bitmap& target, Report& report);
 
   Engine& engine_;
   DrawableIo io_;
   Rect target_;
   PixelBuffer pixels_;
-  std::vector<uint32_t> display_;  // the same for the screen
+  std::array<ui::Bitmap, ui::kLevels> display_;  // the same for the screen
   const Babl* to_display_;
   int32_t columns_, rows_;  // of chunks
   std::vector<char> chunk_loaded_;

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "text.h"
+
 namespace grainless::ui {
 namespace {
 
@@ -54,6 +56,11 @@ int32_t nearest_allowed(const ParamSpec& spec, int32_t value, int32_t before) {
   return before;
 }
 
+void reset(GimpProcedureConfig* config, const char* key) {
+  GParamSpec* property = g_object_class_find_property(G_OBJECT_GET_CLASS(config), key);
+  g_object_set_property(G_OBJECT(config), key, g_param_spec_get_default_value(property));
+}
+
 void skip_forbidden(GtkSpinButton* spin, gpointer data) {
   const auto& spec = *static_cast<const ParamSpec*>(data);
   const auto value = gtk_spin_button_get_value_as_int(spin);
@@ -68,13 +75,17 @@ void skip_forbidden(GtkSpinButton* spin, gpointer data) {
 Controls::Controls(GimpProcedureDialog* dialog, GimpProcedureConfig* config)
     : dialog_(dialog), config_(config) {}
 
-GtkWidget* Controls::column(ParamGroup group) {
+GtkWidget* Controls::column(ParamGroup group, std::string_view after, GtkWidget* extra) {
   GtkWidget* grid = gtk_grid_new();
   gtk_grid_set_row_spacing(GTK_GRID(grid), 6);
   gtk_grid_set_column_spacing(GTK_GRID(grid), 6);
   int row = 0;
   for (const ParamSpec& spec : param_specs()) {
-    if (spec.group == group) add_row(GTK_GRID(grid), row++, spec);
+    if (spec.group != group) continue;
+    add_row(GTK_GRID(grid), row++, spec);
+    if (extra != nullptr && after == spec.key) {
+      gtk_grid_attach(GTK_GRID(grid), extra, 0, row++, 2, 1);
+    }
   }
   return grid;
 }
@@ -86,16 +97,42 @@ void Controls::add_row(GtkGrid* grid, int row, const ParamSpec& spec) {
   widgets_[spec.key] = {widget};
   // Check boxes and GIMP's spin scales carry their label themselves.
   if (spec.type == ParamType::kBool || spec.type == ParamType::kDouble) {
+    if (spec.type == ParamType::kDouble) reset_on_double_click(widget, spec);
     gtk_grid_attach(grid, widget, 0, row, 2, 1);
     return;
   }
-  GtkWidget* label = gtk_label_new_with_mnemonic(_(spec.label));
-  gtk_label_set_xalign(GTK_LABEL(label), 0);
-  gtk_label_set_mnemonic_widget(GTK_LABEL(label), widget);
-  gtk_widget_set_tooltip_text(label, _(spec.tooltip));
+  GtkWidget* label = make_label(spec, widget);
   widgets_[spec.key].push_back(label);
   gtk_grid_attach(grid, label, 0, row, 1, 1);
   gtk_grid_attach(grid, widget, 1, row, 1, 1);
+}
+
+GtkWidget* Controls::make_label(const ParamSpec& spec, GtkWidget* widget) {
+  GtkWidget* label = gtk_label_new_with_mnemonic(_(spec.label));
+  gtk_label_set_xalign(GTK_LABEL(label), 0);
+  gtk_label_set_mnemonic_widget(GTK_LABEL(label), widget);
+  // Labels have no window that would take clicks.
+  GtkWidget* box = gtk_event_box_new();
+  gtk_event_box_set_visible_window(GTK_EVENT_BOX(box), FALSE);
+  gtk_container_add(GTK_CONTAINER(box), label);
+  gtk_widget_set_tooltip_text(box, _(spec.tooltip));
+  reset_on_double_click(box, spec);
+  return box;
+}
+
+void Controls::reset_on_double_click(GtkWidget* widget, const ParamSpec& spec) {
+  g_object_set_data(G_OBJECT(widget), "grainless-key", const_cast<char*>(spec.key));
+  const std::string tooltip = format(_("%s Double-click to reset it."), _(spec.tooltip));
+  gtk_widget_set_tooltip_text(widget, tooltip.c_str());
+  g_signal_connect(widget, "button-press-event",
+                   G_CALLBACK(+[](GtkWidget* clicked, GdkEventButton* event,
+                                  GimpProcedureConfig* config) -> gboolean {
+                     if (event->type != GDK_2BUTTON_PRESS) return FALSE;
+                     reset(config, static_cast<const char*>(
+                                       g_object_get_data(G_OBJECT(clicked), "grainless-key")));
+                     return TRUE;
+                   }),
+                   config_);
 }
 
 GtkWidget* Controls::make_widget(const ParamSpec& spec) {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/params.h"
@@ -17,8 +18,8 @@ class Controls {
  public:
   Controls(GimpProcedureDialog* dialog, GimpProcedureConfig* config);
 
-  // A column with the group's widgets.
-  GtkWidget* column(ParamGroup group);
+  // A column with the group's widgets; `extra` comes below that of the parameter `after`.
+  GtkWidget* column(ParamGroup group, std::string_view after = {}, GtkWidget* extra = nullptr);
   // Greys out what has no effect with these settings.
   void update_sensitivity(const Params& params);
   // Offers the devices that were found.
@@ -28,6 +29,8 @@ class Controls {
   GtkWidget* make_widget(const ParamSpec& spec);
   GtkWidget* make_number(const ParamSpec& spec);
   GtkWidget* make_device(const ParamSpec& spec);
+  GtkWidget* make_label(const ParamSpec& spec, GtkWidget* widget);
+  void reset_on_double_click(GtkWidget* widget, const ParamSpec& spec);
   void add_row(GtkGrid* grid, int row, const ParamSpec& spec);
 
   GimpProcedureDialog* dialog_;

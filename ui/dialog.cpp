@@ -4,19 +4,40 @@
 #include <glib/gi18n.h>
 #include <libgimp/gimpui.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
 #include "controls.h"
 #include "preset_bar.h"
 #include "preview.h"
+#include "preview_bar.h"
 #include "procedure_dialog.h"
 #include "status_text.h"
 
 namespace grainless::ui {
 namespace {
 
-constexpr int kWidth = 960, kHeight = 640;  // at first; smaller on a small screen
+// At first, with a preview of about 800 × 600; smaller on a small screen.
+constexpr int kWidth = 1180, kHeight = 840;
+constexpr double kShareOfScreen = 0.94;
+constexpr int kSideWidth = 320;
+
+GtkWidget* new_line(int width_chars) {
+  GtkWidget* label = gtk_label_new(nullptr);
+  gtk_label_set_xalign(GTK_LABEL(label), 0);
+  gtk_label_set_line_wrap(GTK_LABEL(label), TRUE);
+  gtk_label_set_max_width_chars(GTK_LABEL(label), width_chars);
+  gtk_label_set_selectable(GTK_LABEL(label), TRUE);
+  gtk_widget_set_can_focus(label, FALSE);
+  return label;
+}
+
+void set_text(GtkWidget* label, const std::string& text) {
+  if (text != gtk_label_get_text(GTK_LABEL(label))) {
+    gtk_label_set_text(GTK_LABEL(label), text.c_str());
+  }
+}
 
 class Dialog {
  public:
@@ -28,9 +49,13 @@ class Dialog {
         presets_(std::make_unique<PresetBar>(config, params, places.presets)),
         controls_(GIMP_PROCEDURE_DIALOG(dialog_), config),
         preview_(std::make_unique<Preview>(source, Preview::Listener{[this] { show_state(); },
+                                                                     [this] {
+                                                                       if (bar_) bar_->update();
+                                                                     },
                                                                      [this](const auto& found) {
                                                                        controls_.set_devices(found);
-                                                                     }})) {
+                                                                     }})),
+        bar_(std::make_unique<PreviewBar>(*preview_)) {
     build();
     changed_ = g_signal_connect_swapped(
         config_, "notify", G_CALLBACK(+[](Dialog* self) { self->settings_changed(); }), this);
@@ -39,6 +64,7 @@ class Dialog {
 
   ~Dialog() {
     g_signal_handler_disconnect(config_, changed_);
+    bar_.reset();
     preview_.reset();
     presets_.reset();
     gtk_widget_destroy(dialog_);
@@ -48,57 +74,72 @@ class Dialog {
 
  private:
   void build() {
+    GtkWidget* halves = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
+    gtk_container_set_border_width(GTK_CONTAINER(halves), 12);
+    gtk_box_pack_start(GTK_BOX(halves), build_left(), TRUE, TRUE, 0);
+    gtk_box_pack_start(GTK_BOX(halves), build_side(), FALSE, FALSE, 0);
+    GtkWidget* content = gtk_dialog_get_content_area(GTK_DIALOG(dialog_));
+    gtk_box_pack_start(GTK_BOX(content), halves, TRUE, TRUE, 0);
+    gtk_widget_show_all(halves);
+    set_size();
+  }
+
+  GtkWidget* build_left() {
     GtkWidget* frame = gtk_frame_new(nullptr);
     gtk_frame_set_shadow_type(GTK_FRAME(frame), GTK_SHADOW_IN);
     gtk_container_add(GTK_CONTAINER(frame), preview_->widget());
 
+    device_ = new_line(60);
+    bar_->add_line(device_);
+    GtkWidget* hint =
+        gtk_label_new(_("Drag moves, the wheel zooms; hold the button, or Space, to "
+                        "see the original."));
+    gtk_label_set_xalign(GTK_LABEL(hint), 0);
+    gtk_label_set_ellipsize(GTK_LABEL(hint), PANGO_ELLIPSIZE_END);
+    gtk_style_context_add_class(gtk_widget_get_style_context(hint), "dim-label");
+    bar_->add_line(hint);
+
     GtkWidget* left = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
     gtk_box_pack_start(GTK_BOX(left), frame, TRUE, TRUE, 0);
-    GtkWidget* hint = add_line(left);
-    gtk_label_set_text(GTK_LABEL(hint),
-                       _("Drag to move. Hold the mouse button, or Space, to see the "
-                         "original."));
+    gtk_box_pack_start(GTK_BOX(left), bar_->widget(), FALSE, FALSE, 0);
+    return left;
+  }
 
+  GtkWidget* build_side() {
+    noise_ = new_line(36);
     GtkWidget* side = gtk_box_new(GTK_ORIENTATION_VERTICAL, 12);
     gtk_box_pack_start(GTK_BOX(side), presets_->widget(), FALSE, FALSE, 0);
-    gtk_box_pack_start(GTK_BOX(side), controls_.column(ParamGroup::kMain), FALSE, FALSE, 0);
+    gtk_box_pack_start(GTK_BOX(side), controls_.column(ParamGroup::kMain, "auto-sigma", noise_),
+                       FALSE, FALSE, 0);
     GtkWidget* advanced = gtk_expander_new_with_mnemonic(_("Advanced twea_ks"));
-    gtk_container_add(GTK_CONTAINER(advanced), controls_.column(ParamGroup::kAdvanced));
+    GtkWidget* column = controls_.column(ParamGroup::kAdvanced);
+    gtk_widget_set_margin_top(column, 6);
+    gtk_container_add(GTK_CONTAINER(advanced), column);
     gtk_box_pack_start(GTK_BOX(side), advanced, FALSE, FALSE, 0);
 
-    // Its bar stays in sight, and so do the noise and the device: with the expander open the
-    // controls are taller than the window.
+    // With the expander open the controls are taller than a small window; the bar stays in sight.
     GtkWidget* scrolled = gtk_scrolled_window_new(nullptr, nullptr);
     gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
                                    GTK_POLICY_AUTOMATIC);
     gtk_scrolled_window_set_overlay_scrolling(GTK_SCROLLED_WINDOW(scrolled), FALSE);
     gtk_container_add(GTK_CONTAINER(scrolled), side);
-    gtk_widget_set_size_request(scrolled, 320, -1);
-
-    GtkWidget* right = gtk_box_new(GTK_ORIENTATION_VERTICAL, 12);
-    gtk_box_pack_start(GTK_BOX(right), scrolled, TRUE, TRUE, 0);
-    noise_ = add_line(right);
-    device_ = add_line(right);
-
-    GtkWidget* halves = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
-    gtk_container_set_border_width(GTK_CONTAINER(halves), 12);
-    gtk_box_pack_start(GTK_BOX(halves), left, TRUE, TRUE, 0);
-    gtk_box_pack_start(GTK_BOX(halves), right, FALSE, FALSE, 0);
-    GtkWidget* content = gtk_dialog_get_content_area(GTK_DIALOG(dialog_));
-    gtk_box_pack_start(GTK_BOX(content), halves, TRUE, TRUE, 0);
-    gtk_widget_show_all(halves);
-    gtk_window_set_default_size(GTK_WINDOW(dialog_), kWidth, kHeight);
+    gtk_widget_set_size_request(scrolled, kSideWidth, -1);
+    gtk_widget_set_hexpand(scrolled, FALSE);  // its controls would claim the preview's room
+    return scrolled;
   }
 
-  static GtkWidget* add_line(GtkWidget* box) {
-    GtkWidget* label = gtk_label_new(nullptr);
-    gtk_label_set_xalign(GTK_LABEL(label), 0);
-    gtk_label_set_line_wrap(GTK_LABEL(label), TRUE);
-    gtk_label_set_max_width_chars(GTK_LABEL(label), 36);
-    gtk_label_set_selectable(GTK_LABEL(label), TRUE);
-    gtk_widget_set_can_focus(label, FALSE);
-    gtk_box_pack_start(GTK_BOX(box), label, FALSE, FALSE, 0);
-    return label;
+  void set_size() {
+    GdkDisplay* display = gtk_widget_get_display(dialog_);
+    GdkMonitor* monitor = gdk_display_get_primary_monitor(display);
+    if (monitor == nullptr) monitor = gdk_display_get_monitor(display, 0);
+    int width = kWidth, height = kHeight;
+    if (monitor != nullptr) {
+      GdkRectangle area;
+      gdk_monitor_get_workarea(monitor, &area);
+      width = std::min(width, static_cast<int>(area.width * kShareOfScreen));
+      height = std::min(height, static_cast<int>(area.height * kShareOfScreen));
+    }
+    gtk_window_set_default_size(GTK_WINDOW(dialog_), width, height);
   }
 
   void settings_changed() {
@@ -113,25 +154,17 @@ class Dialog {
 
   void show_state() {
     if (noise_ == nullptr) return;
-    const PreviewResult* result = preview_->result();
-    std::string noise = result != nullptr ? noise_text(*result) : std::string();
-    std::string device = result != nullptr ? device_text(*result) : std::string();
-    if (!preview_->error().empty()) noise = preview_->error();
-    if (!invalid_.empty()) noise = invalid_;
-    if (result == nullptr && preview_->busy() && invalid_.empty()) {
-      noise = preview_->loaded() < 1 ? _("Reading the layer…")
-              : params_().auto_sigma ? _("Measuring the noise…")
-                                     : _("Computing the preview…");
+    const PreviewModel& model = preview_->model();
+    const PreviewInfo* info = model.info();
+    std::string noise, device = device_text(model, preview_->loaded());
+    if (params_().auto_sigma) {
+      noise = info != nullptr && info->measured ? noise_text(*info) : _("Measuring the noise…");
     }
-    if (preview_->busy() && result != nullptr) device = _("Computing the preview…");
+    if (!model.error().empty()) device = model.error();
+    if (!invalid_.empty()) device = invalid_;
     set_text(noise_, noise);
+    gtk_widget_set_visible(noise_, !noise.empty());
     set_text(device_, device);
-  }
-
-  static void set_text(GtkWidget* label, const std::string& text) {
-    if (text != gtk_label_get_text(GTK_LABEL(label))) {
-      gtk_label_set_text(GTK_LABEL(label), text.c_str());
-    }
   }
 
   GimpProcedureConfig* config_;
@@ -144,6 +177,7 @@ class Dialog {
   std::unique_ptr<PresetBar> presets_;
   Controls controls_;
   std::unique_ptr<Preview> preview_;
+  std::unique_ptr<PreviewBar> bar_;
 };
 
 }  // namespace

@@ -10,28 +10,19 @@
 namespace grainless::ui {
 namespace {
 
-constexpr int kMinimumWidth = 480, kMinimumHeight = 360;
-constexpr int kCheckSize = 8;      // squares behind transparent pixels
-constexpr int kDragThreshold = 4;  // a press that moves less is no drag
-constexpr int kKeyboardStep = 64;
-constexpr double kOutdated = 0.35;  // opacity of parts of the original that wait for a result
+constexpr int kMinimumWidth = 320, kMinimumHeight = 240;
 
 int64_t now() {
   return g_get_monotonic_time() / 1000;
 }
 
-void paint_checks(cairo_t* cairo, const Rect& area) {
-  cairo_rectangle(cairo, area.x, area.y, area.width, area.height);
-  cairo_set_source_rgb(cairo, 0.6, 0.6, 0.6);
-  cairo_fill(cairo);
-  cairo_set_source_rgb(cairo, 0.4, 0.4, 0.4);
-  for (int y = 0; y < area.height; y += kCheckSize) {
-    for (int x = (y / kCheckSize) % 2 * kCheckSize; x < area.width; x += 2 * kCheckSize) {
-      cairo_rectangle(cairo, area.x + x, area.y + y, std::min(kCheckSize, area.width - x),
-                      std::min(kCheckSize, area.height - y));
-    }
-  }
-  cairo_fill(cairo);
+GtkWidget* new_mark(GtkAlign side) {
+  GtkWidget* mark = gtk_label_new(nullptr);
+  gtk_widget_set_halign(mark, side);
+  gtk_widget_set_valign(mark, GTK_ALIGN_START);
+  g_object_set(mark, "margin", 8, "no-show-all", TRUE, nullptr);
+  gtk_style_context_add_class(gtk_widget_get_style_context(mark), "osd");
+  return mark;
 }
 
 }  // namespace
@@ -40,6 +31,7 @@ Preview::Preview(PreviewSource& source, Listener listener)
     : source_(source),
       listener_(std::move(listener)),
       model_(source.width(), source.height()),
+      canvas_(model_, source),
       alive_(std::make_shared<bool>(true)) {
   build();
   connect();
@@ -47,7 +39,7 @@ Preview::Preview(PreviewSource& source, Listener listener)
       source_,
       [this](PreviewAnswer answer) {
         auto shared = std::make_shared<PreviewAnswer>(std::move(answer));
-        post([this, shared] { accept(*shared); });
+        post([this, shared] { accept(std::move(*shared)); });
       },
       [this](std::vector<DeviceChoice> devices) {
         post([this, devices = std::move(devices)] { listener_.devices_found(devices); });
@@ -92,27 +84,32 @@ void Preview::build() {
   gtk_widget_set_vexpand(area_, TRUE);
   gtk_widget_set_can_focus(area_, TRUE);
   gtk_widget_add_events(area_, GDK_BUTTON_PRESS_MASK | GDK_BUTTON_RELEASE_MASK |
-                                   GDK_BUTTON1_MOTION_MASK | GDK_KEY_PRESS_MASK |
+                                   GDK_POINTER_MOTION_MASK | GDK_SCROLL_MASK |
+                                   GDK_SMOOTH_SCROLL_MASK | GDK_KEY_PRESS_MASK |
                                    GDK_KEY_RELEASE_MASK);
-  atk_object_set_name(gtk_widget_get_accessible(area_), _("Preview"));
+  gtk_style_context_add_class(gtk_widget_get_style_context(area_), GTK_STYLE_CLASS_VIEW);
+  AtkObject* accessible = gtk_widget_get_accessible(area_);
+  atk_object_set_name(accessible, _("Preview"));
+  atk_object_set_description(
+      accessible, _("Arrow keys move, + and - zoom, 1 shows 100 %, 0 the whole layer, Space the "
+                    "original; Shift and the arrow keys move the split line."));
   gtk_container_add(GTK_CONTAINER(overlay_), area_);
+  build_marks();
+}
 
+void Preview::build_marks() {
   spinner_ = gtk_spinner_new();
   gtk_widget_set_halign(spinner_, GTK_ALIGN_END);
-  gtk_widget_set_valign(spinner_, GTK_ALIGN_START);
+  gtk_widget_set_valign(spinner_, GTK_ALIGN_END);
   gtk_widget_set_size_request(spinner_, 24, 24);
   g_object_set(spinner_, "margin", 8, nullptr);
   atk_object_set_name(gtk_widget_get_accessible(spinner_), _("Computing"));
-  gtk_overlay_add_overlay(GTK_OVERLAY(overlay_), spinner_);
-
-  original_mark_ = gtk_label_new(_("Original"));
-  gtk_widget_set_halign(original_mark_, GTK_ALIGN_START);
-  gtk_widget_set_valign(original_mark_, GTK_ALIGN_START);
-  g_object_set(original_mark_, "margin", 8, "no-show-all", TRUE, nullptr);
-  gtk_style_context_add_class(gtk_widget_get_style_context(original_mark_), "osd");
-  gtk_overlay_add_overlay(GTK_OVERLAY(overlay_), original_mark_);
-  gtk_overlay_set_overlay_pass_through(GTK_OVERLAY(overlay_), spinner_, TRUE);
-  gtk_overlay_set_overlay_pass_through(GTK_OVERLAY(overlay_), original_mark_, TRUE);
+  before_mark_ = new_mark(GTK_ALIGN_START);
+  after_mark_ = new_mark(GTK_ALIGN_END);
+  for (GtkWidget* mark : {spinner_, before_mark_, after_mark_}) {
+    gtk_overlay_add_overlay(GTK_OVERLAY(overlay_), mark);
+    gtk_overlay_set_overlay_pass_through(GTK_OVERLAY(overlay_), mark, TRUE);
+  }
 }
 
 void Preview::connect() {
@@ -131,6 +128,9 @@ void Preview::connect() {
      G_CALLBACK(+[](GtkWidget*, GdkEventMotion* event, Self self) { return self->moved(*event); }));
   on("button-release-event",
      G_CALLBACK(+[](GtkWidget*, GdkEventButton*, Self self) { return self->released(); }));
+  on("scroll-event", G_CALLBACK(+[](GtkWidget*, GdkEventScroll* event, Self self) {
+       return self->scrolled(*event);
+     }));
   on("key-press-event",
      G_CALLBACK(+[](GtkWidget*, GdkEventKey* event, Self self) { return self->key(*event); }));
   on("key-release-event",
@@ -142,12 +142,19 @@ void Preview::set_params(const Params& params) {
   schedule();
 }
 
-// Something changed: what runs is stale if the model says so, and the next job gets its time.
+void Preview::set_paused(bool paused) {
+  paused_ = paused;
+  if (paused) worker_->cancel();
+  schedule();
+}
+
+// Something changed: what runs may be stale, and the next job gets its time.
 void Preview::schedule() {
   if (timer_ != 0) g_source_remove(timer_);
   timer_ = 0;
-  if (const std::optional<int64_t> wait = model_.wait(now())) {
-    worker_->cancel();
+  if (model_.outdated()) worker_->cancel();
+  const std::optional<int64_t> wait = model_.wait(now());
+  if (wait && !paused_) {
     timer_ = g_timeout_add(
         static_cast<guint>(*wait),
         [](gpointer data) -> gboolean {
@@ -162,87 +169,73 @@ void Preview::schedule() {
 }
 
 void Preview::pump() {
-  const PreviewJob wanted = model_.wanted();
-  if (model_.wait(now()) != 0 || !source_.ready(wanted.params, wanted.rect)) return;
-  if (std::optional<PreviewJob> job = model_.next_job(now())) worker_->submit(std::move(*job));
+  if (paused_) return;
+  const std::optional<PreviewJob> job = model_.due(now());
+  if (!job || !source_.ready(*job)) return;
+  model_.start(*job);
+  worker_->submit(*job);
 }
 
-void Preview::accept(PreviewAnswer& answer) {
-  const bool has_result = answer.status.ok();
-  if (model_.finished(answer.generation, has_result)) {
-    result_ = std::move(answer.result);
-    error_.clear();
-  } else if (!model_.busy() && answer.status.code() != ErrorCode::kCancelled && !has_result) {
-    error_ = answer.status.message();
-  }
-  state_changed();
-  gtk_widget_queue_draw(area_);
-}
-
-void Preview::state_changed() {
-  g_object_set(spinner_, "active", busy(), "visible", busy(), nullptr);
-  listener_.state_changed();
-}
-
-bool Preview::load_slice() {
-  const bool more = source_.load_some(expand(model_.visible(), 64));
-  if (!more) loader_ = 0;
-  gtk_widget_queue_draw(area_);
-  pump();
-  state_changed();
-  return more;
-}
-
-void Preview::resized() {
-  const int scale = gtk_widget_get_scale_factor(area_);
-  model_.resize_view(gtk_widget_get_allocated_width(area_) * scale,
-                     gtk_widget_get_allocated_height(area_) * scale, now());
-  if (!centred_) {
-    const Rect target = source_.target();
-    model_.centre_on(target.x + target.width / 2, target.y + target.height / 2, now());
-    centred_ = true;
+void Preview::accept(PreviewAnswer answer) {
+  if (model_.finished(std::move(answer))) {
+    canvas_.invalidate();
+    gtk_widget_queue_draw(area_);
   }
   schedule();
 }
 
-// pixels hold `held` of the image, held.width a row.
-void Preview::draw_pixels(cairo_t* cairo, const uint32_t* pixels, const Rect& held,
-                          double opacity) const {
-  const Rect visible = model_.visible(), part = intersect(visible, held);
-  if (part.empty()) return;
-  const uint32_t* first = pixels + ptrdiff_t{part.y - held.y} * held.width + (part.x - held.x);
-  // cairo only reads; its interface for surfaces over given memory is not const.
-  auto* data = reinterpret_cast<unsigned char*>(const_cast<uint32_t*>(first));
-  cairo_surface_t* surface = cairo_image_surface_create_for_data(
-      data, CAIRO_FORMAT_ARGB32, part.width, part.height, held.width * 4);
-  const Rect place{model_.left() + part.x - visible.x, model_.top() + part.y - visible.y,
-                   part.width, part.height};
-  cairo_save(cairo);
-  paint_checks(cairo, place);
-  cairo_set_source_surface(cairo, surface, place.x, place.y);
-  cairo_pattern_set_filter(cairo_get_source(cairo), CAIRO_FILTER_NEAREST);
-  cairo_paint_with_alpha(cairo, opacity);
-  cairo_restore(cairo);
-  cairo_surface_destroy(surface);
+void Preview::state_changed() {
+  const bool busy = model_.busy();
+  g_object_set(spinner_, "active", busy, "visible", busy, nullptr);
+  listener_.state_changed();
+}
+
+bool Preview::load_slice() {
+  const bool more = source_.load_some(expand(model_.view().visible(), 64));
+  if (!more) loader_ = 0;
+  canvas_.invalidate();
+  gtk_widget_queue_draw(area_);
+  pump();
+  state_changed();
+  listener_.view_changed();
+  return more;
+}
+
+void Preview::look(const Viewport& viewport) {
+  model_.look(viewport, now());
+  gtk_widget_queue_draw(area_);
+  schedule();
+  listener_.view_changed();
+}
+
+void Preview::set_view(View view) {
+  view_ = view;
+  update_marks();
+  resized();
+  gtk_widget_queue_draw(area_);
+}
+
+void Preview::resized() {
+  Viewport viewport = model_.view();
+  viewport.resize(PreviewCanvas::pane_width(view_, width()), height());
+  if (!centred_) {
+    const Rect target = source_.target();
+    viewport.centre_on(target.x + target.width / 2.0, target.y + target.height / 2.0);
+    centred_ = true;
+  }
+  look(viewport);
 }
 
 gboolean Preview::draw(cairo_t* cairo) {
-  const int scale = gtk_widget_get_scale_factor(area_);
+  GtkStyleContext* style = gtk_widget_get_style_context(area_);
   const int width = gtk_widget_get_allocated_width(area_);
   const int height = gtk_widget_get_allocated_height(area_);
-  GtkStyleContext* style = gtk_widget_get_style_context(area_);
   gtk_render_background(style, cairo, 0, 0, width, height);
   cairo_save(cairo);
-  cairo_scale(cairo, 1.0 / scale, 1.0 / scale);
-  const bool result_shown = result_ && !original_shown_;
-  const Rect visible = model_.visible();
-  // The noisy original never takes a result's place: where panning uncovers parts that are still to
-  // be computed, it is dimmed.
-  if (!result_shown || !result_->rect.contains(visible)) {
-    draw_pixels(cairo, source_.original(), {0, 0, source_.width(), source_.height()},
-                result_shown ? kOutdated : 1.0);
-  }
-  if (result_shown) draw_pixels(cairo, result_->pixels.data(), result_->rect, 1.0);
+  cairo_scale(cairo, 1.0 / scale(), 1.0 / scale());
+  const bool both = view_ == View::kSideBySide;
+  canvas_.draw(cairo, original_shown_ && !both ? View::kOriginal : view_, this->width(),
+               this->height(), split_);
   cairo_restore(cairo);
   if (gtk_widget_has_visible_focus(area_)) {
     gtk_render_focus(style, cairo, 1, 1, width - 2, height - 2);
@@ -250,64 +243,23 @@ gboolean Preview::draw(cairo_t* cairo) {
   return TRUE;
 }
 
-gboolean Preview::pressed(const GdkEventButton& event) {
-  if (event.button != GDK_BUTTON_PRIMARY || event.type != GDK_BUTTON_PRESS) return FALSE;
-  gtk_widget_grab_focus(area_);
-  button_down_ = true;
-  panning_ = false;
-  press_x_ = event.x;
-  press_y_ = event.y;
-  show_original(true);
-  return TRUE;
-}
-
-gboolean Preview::moved(const GdkEventMotion& event) {
-  if (!button_down_) return FALSE;
-  const double dx = event.x - press_x_, dy = event.y - press_y_;
-  if (!panning_ && std::hypot(dx, dy) < kDragThreshold) return TRUE;
-  if (!panning_) show_original(false);
-  panning_ = true;
-  const int scale = gtk_widget_get_scale_factor(area_);
-  pan(-static_cast<int32_t>(std::lround(dx * scale)),
-      -static_cast<int32_t>(std::lround(dy * scale)));
-  press_x_ = event.x;
-  press_y_ = event.y;
-  return TRUE;
-}
-
-gboolean Preview::released() {
-  button_down_ = false;
-  show_original(false);
-  return TRUE;
-}
-
-gboolean Preview::key(const GdkEventKey& event) {
-  const bool down = event.type == GDK_KEY_PRESS;
-  if (event.keyval == GDK_KEY_space) {
-    show_original(down);
-    return TRUE;
-  }
-  int32_t dx = 0, dy = 0;
-  if (event.keyval == GDK_KEY_Left) dx = -kKeyboardStep;
-  if (event.keyval == GDK_KEY_Right) dx = kKeyboardStep;
-  if (event.keyval == GDK_KEY_Up) dy = -kKeyboardStep;
-  if (event.keyval == GDK_KEY_Down) dy = kKeyboardStep;
-  if (dx == 0 && dy == 0) return FALSE;
-  if (down) pan(dx, dy);
-  return TRUE;
+void Preview::update_marks() {
+  const bool both = view_ == View::kSplit || view_ == View::kSideBySide;
+  const bool before = both || original_shown_ || view_ == View::kOriginal;
+  const bool after = (both && !original_shown_) || (view_ == View::kSideBySide);
+  const bool removed = view_ == View::kRemoved && !original_shown_;
+  gtk_label_set_text(GTK_LABEL(before_mark_),
+                     removed ? _("Removed noise, 4 times") : _("Original"));
+  gtk_label_set_text(GTK_LABEL(after_mark_), _("Result"));
+  gtk_widget_set_visible(before_mark_, before || removed);
+  gtk_widget_set_visible(after_mark_, after);
 }
 
 void Preview::show_original(bool shown) {
   if (original_shown_ == shown) return;
   original_shown_ = shown;
-  gtk_widget_set_visible(original_mark_, shown);
+  update_marks();
   gtk_widget_queue_draw(area_);
-}
-
-void Preview::pan(int32_t dx, int32_t dy) {
-  model_.pan_by(dx, dy, now());
-  gtk_widget_queue_draw(area_);
-  schedule();
 }
 
 }  // namespace grainless::ui

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The preview's widget: the visible part of the layer at 1:1, one image pixel a screen pixel. Drag
-// pans, holding the button (or Space) shows the original.
+// The preview's widget: the visible part of the layer, before and after. Drag pans, the wheel
+// zooms, holding the button (or Space) shows the original.
 #pragma once
 
 #include <gtk/gtk.h>
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
+#include "preview_canvas.h"
 #include "preview_model.h"
 #include "preview_source.h"
 #include "preview_worker.h"
@@ -19,7 +19,8 @@ namespace grainless::ui {
 class Preview {
  public:
   struct Listener {
-    std::function<void()> state_changed;
+    std::function<void()> state_changed;  // busy(), info(), error()
+    std::function<void()> view_changed;   // viewport(), the pixels of the original
     std::function<void(const std::vector<DeviceChoice>&)> devices_found;
   };
 
@@ -30,47 +31,64 @@ class Preview {
 
   GtkWidget* widget() const { return overlay_; }
   void set_params(const Params& params);
+  // Leaves the processor to others, and takes up its work again.
+  void set_paused(bool paused);
 
-  bool busy() const { return model_.busy(); }
+  const PreviewSource& source() const { return source_; }
+  const Viewport& viewport() const { return model_.view(); }
+  void look(const Viewport& viewport);
+  View view() const { return view_; }
+  void set_view(View view);
+
+  const PreviewModel& model() const { return model_; }
   double loaded() const { return source_.loaded(); }
-  // The last result, shown until a newer one is there.
-  const PreviewResult* result() const { return result_ ? &*result_ : nullptr; }
-  // Why the newest settings gave none; empty otherwise.
-  const std::string& error() const { return error_; }
 
  private:
   void build();
+  void build_marks();
   void connect();
   void schedule();
   void pump();
   void state_changed();
-  void accept(PreviewAnswer& answer);
+  void accept(PreviewAnswer answer);
   void post(std::function<void()> body) const;
+  bool load_slice();
 
   gboolean draw(cairo_t* cairo);
-  void draw_pixels(cairo_t* cairo, const uint32_t* pixels, const Rect& held, double opacity) const;
   void resized();
   gboolean pressed(const GdkEventButton& event);
   gboolean moved(const GdkEventMotion& event);
   gboolean released();
+  gboolean scrolled(const GdkEventScroll& event);
   gboolean key(const GdkEventKey& event);
+  bool zoom_key(guint key);
+  bool arrow_key(const GdkEventKey& event);
   void show_original(bool shown);
   void pan(int32_t dx, int32_t dy);
-  bool load_slice();
+  void zoom_at(int by, double x, double y);
+  void update_marks();
+  void update_cursor(double x);
+  bool near_split(double x) const;
+  int scale() const { return gtk_widget_get_scale_factor(area_); }
+  int32_t width() const { return gtk_widget_get_allocated_width(area_) * scale(); }
+  int32_t height() const { return gtk_widget_get_allocated_height(area_) * scale(); }
 
   PreviewSource& source_;
   Listener listener_;
   PreviewModel model_;
-  std::optional<PreviewResult> result_;
-  std::string error_;
+  PreviewCanvas canvas_;
 
   GtkWidget* overlay_ = nullptr;
   GtkWidget* area_ = nullptr;
   GtkWidget* spinner_ = nullptr;
-  GtkWidget* original_mark_ = nullptr;
+  GtkWidget* before_mark_ = nullptr;
+  GtkWidget* after_mark_ = nullptr;
   guint timer_ = 0, loader_ = 0;
-  bool original_shown_ = false, button_down_ = false, panning_ = false, centred_ = false;
-  double press_x_ = 0, press_y_ = 0;
+  View view_ = View::kResult;
+  double split_ = 0.5;
+  enum class Drag { kNone, kPressed, kPan, kSplit } drag_ = Drag::kNone;
+  bool original_shown_ = false, centred_ = false, paused_ = false;
+  double press_x_ = 0, press_y_ = 0, scroll_ = 0;
 
   std::shared_ptr<bool> alive_;  // tells answers that arrive after the widget's end
   std::unique_ptr<PreviewWorker> worker_;

@@ -2,87 +2,208 @@
 #include "preview_model.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace grainless::ui {
+namespace {
+
+// Seconds a pixel before anything was measured: two cores of 2020 or so.
+constexpr double kExactGuess = 2e-6, kCoarseGuess = 1e-6;
+// So quick a device stays quick when the method changes.
+constexpr double kQuick = 5e-8, kQuickMargin = 4;
+// A job costs something however small it is.
+constexpr double kSmallestArea = 128.0 * 128.0;
+constexpr int32_t kSmallestReduced = 64;  // side of an image that still holds enough patches
+constexpr size_t kSpareCells = 256;       // kept beyond what shows
+
+// The parameters that decide what a pixel costs.
+Params cost_of(Params params) {
+  const Params defaults;
+  params.auto_sigma = defaults.auto_sigma;
+  params.sigma = defaults.sigma;
+  params.strength = defaults.strength;
+  params.luma = defaults.luma;
+  params.chroma = defaults.chroma;
+  params.detail = defaults.detail;
+  return params;
+}
+
+double area_of(const Rect& rect) {
+  return std::max(kSmallestArea, static_cast<double>(rect.area()));
+}
+
+}  // namespace
 
 PreviewModel::PreviewModel(int32_t image_width, int32_t image_height)
-    : image_width_(image_width), image_height_(image_height) {}
+    : image_width_(image_width),
+      image_height_(image_height),
+      view_(image_width, image_height),
+      coarse_rate_(kCoarseGuess) {}
 
-void PreviewModel::resize_view(int32_t width, int32_t height, int64_t now) {
-  if (width == view_width_ && height == view_height_) return;
-  const Rect before = visible();
-  // The middle stays in the middle.
-  x_ -= (width - view_width_) / 2;
-  y_ -= (height - view_height_) / 2;
-  view_width_ = width;
-  view_height_ = height;
-  clamp_origin();
-  if (visible() != before) change(now);
-}
-
-void PreviewModel::centre_on(int32_t x, int32_t y, int64_t now) {
-  pan_by(x - view_width_ / 2 - x_, y - view_height_ / 2 - y_, now);
-}
-
-void PreviewModel::pan_by(int32_t dx, int32_t dy, int64_t now) {
-  const Rect before = visible();
-  x_ += dx;
-  y_ += dy;
-  clamp_origin();
-  if (visible() != before) change(now);
-}
-
-Rect PreviewModel::visible() const {
-  return intersect({x_, y_, view_width_, view_height_}, {0, 0, image_width_, image_height_});
-}
-
-int32_t PreviewModel::left() const {
-  return std::max(0, (view_width_ - image_width_) / 2);
-}
-
-int32_t PreviewModel::top() const {
-  return std::max(0, (view_height_ - image_height_) / 2);
+void PreviewModel::look(const Viewport& view, int64_t now) {
+  if (view == view_) return;
+  view_ = view;
+  const Rect visible = view_.visible();
+  const Rect cells = cells_of(visible);
+  if (picture_.size() > size_t(cells.area()) * 2 + kSpareCells) {
+    picture_.trim(pixels_of(cells));
+  }
+  changed(now);
 }
 
 void PreviewModel::set_params(const Params& params, int64_t now) {
   if (params_ && *params_ == params) return;
   params_ = params;
-  change(now);
+  ++settings_;
+  changed(now);
+}
+
+void PreviewModel::changed(int64_t now) {
+  if (!waiting_) first_change_ = now;
+  waiting_ = true;
+  last_change_ = now;
+  failed_ = false;
+  exact_sum_ = 0;
+}
+
+double PreviewModel::exact_rate() const {
+  if (exact_cost_ && *exact_cost_ == cost_of(*params_)) return exact_rate_;
+  return exact_cost_ && exact_rate_ < kQuick ? exact_rate_ * kQuickMargin : kExactGuess;
+}
+
+double PreviewModel::exact_seconds(const Rect& rect) const {
+  return exact_rate() * area_of(rect);
+}
+
+std::optional<PreviewModel::Planned> PreviewModel::plan() const {
+  const Rect visible = view_.visible();
+  if (!params_ || visible.empty() || running_ || failed_) return std::nullopt;
+  const Rect image{0, 0, image_width_, image_height_};
+  const Rect missing = picture_.missing(cells_of(visible), settings_, view_.level());
+  if (missing.empty()) return std::nullopt;
+  Planned planned{waiting_ ? first_change_ + kDelay : last_change_,
+                  {settings_, *params_, intersect(pixels_of(missing), image), view_.level()}};
+  if (exact_seconds(planned.job.rect) <= kPrompt) return planned;
+  if (!picture_.has_coarse(visible, settings_)) return coarse_job(visible);
+  planned.at = last_change_ + kRest;
+  planned.job.rect = intersect(pixels_of(next_part(missing)), image);
+  return planned;
+}
+
+PreviewModel::Planned PreviewModel::coarse_job(const Rect& visible) const {
+  Planned planned{waiting_ ? first_change_ + kDelay : last_change_,
+                  {settings_, *params_, visible, view_.level(), true}};
+  // No finer than it is shown, and as coarse as it takes; but not so small that nothing is left to
+  // compare.
+  int32_t reduction = 0;
+  const auto seconds = [&] {
+    return coarse_rate_ * static_cast<double>(visible.area()) /
+           static_cast<double>(1 << 2 * reduction);
+  };
+  while (reduction + 1 < kLevels && (reduction < view_.level() || seconds() > kCoarse) &&
+         std::min(image_width_, image_height_) >> (reduction + 1) >= kSmallestReduced) {
+    ++reduction;
+  }
+  planned.job.reduction = reduction;
+  return planned;
+}
+
+// A square block of what is missing, so large that it takes kPart: the one nearest to the middle of
+// the view. All of it when it wouldn't take much longer.
+Rect PreviewModel::next_part(const Rect& missing) const {
+  if (exact_seconds(pixels_of(missing)) <= 2 * kPart) return missing;
+  const double side = std::sqrt(kPart / exact_rate()) / kCellSize;
+  const int32_t block = std::max(1, static_cast<int32_t>(side));
+  const Rect visible = view_.visible();
+  const double middle_x = visible.x + visible.width / 2.0;
+  const double middle_y = visible.y + visible.height / 2.0;
+  Rect nearest;
+  double nearest_distance = 0;
+  for (int32_t y = missing.y / block * block; y < missing.bottom(); y += block) {
+    for (int32_t x = missing.x / block * block; x < missing.right(); x += block) {
+      const Rect part =
+          picture_.missing(intersect({x, y, block, block}, missing), settings_, view_.level());
+      if (part.empty()) continue;
+      const Rect pixels = pixels_of(part);
+      const double distance = std::hypot(pixels.x + pixels.width / 2.0 - middle_x,
+                                         pixels.y + pixels.height / 2.0 - middle_y);
+      if (nearest.empty() || distance < nearest_distance) {
+        nearest = part;
+        nearest_distance = distance;
+      }
+    }
+  }
+  return nearest;
 }
 
 std::optional<int64_t> PreviewModel::wait(int64_t now) const {
-  if (!pending_ || !params_ || visible().empty()) return std::nullopt;
-  return std::max<int64_t>(0, due_ - now);
+  const std::optional<Planned> planned = plan();
+  if (!planned) return std::nullopt;
+  return std::max<int64_t>(0, planned->at - now);
 }
 
-std::optional<PreviewJob> PreviewModel::next_job(int64_t now) {
-  const std::optional<int64_t> left = wait(now);
-  if (!left || *left > 0) return std::nullopt;
-  pending_ = false;
-  running_ = true;
-  return wanted();
+std::optional<PreviewJob> PreviewModel::due(int64_t now) const {
+  std::optional<Planned> planned = plan();
+  if (!planned || planned->at > now) return std::nullopt;
+  return std::move(planned->job);
 }
 
-PreviewJob PreviewModel::wanted() const {
-  return {generation_, params_.value_or(Params()), visible()};
+void PreviewModel::start(const PreviewJob& job) {
+  running_ = job;
+  waiting_ = false;
 }
 
-bool PreviewModel::finished(uint64_t generation, bool has_result) {
-  if (generation != generation_) return false;
-  running_ = false;
-  return has_result;
+// Quick work ends by itself and has something newer to show than what is there. Slow work is worth
+// its while as long as its settings are the newest and some of it is in view.
+bool PreviewModel::outdated() const {
+  if (!running_ || running_->coarse || !waiting_) return false;
+  if (exact_seconds(running_->rect) <= kPrompt) return false;
+  return running_->settings != settings_ || intersect(running_->rect, view_.visible()).empty() ||
+         running_->level > view_.level();
 }
 
-void PreviewModel::change(int64_t now) {
-  ++generation_;
-  pending_ = true;
-  running_ = false;
-  due_ = now + kDebounce;
+bool PreviewModel::finished(PreviewAnswer answer) {
+  running_.reset();
+  const PreviewJob& job = answer.job;
+  if (!answer.status.ok()) {
+    if (answer.status.code() == ErrorCode::kCancelled || job.settings != settings_) return false;
+    error_ = answer.status.message();
+    failed_ = true;
+    return false;
+  }
+  const double pixels = area_of(job.rect) / static_cast<double>(1 << 2 * job.reduction);
+  if (job.coarse) {
+    coarse_rate_ = answer.info.seconds / pixels;
+  } else {
+    exact_rate_ = answer.info.seconds / pixels;
+    exact_cost_ = cost_of(job.params);
+    exact_sum_ += answer.info.seconds;
+    answer.info.seconds = exact_sum_;
+  }
+  error_.clear();
+  coarse_ = job.coarse;
+  info_ = std::move(answer.info);
+  picture_.add(std::move(answer.piece));
+  return true;
 }
 
-void PreviewModel::clamp_origin() {
-  x_ = std::clamp(x_, 0, std::max(0, image_width_ - view_width_));
-  y_ = std::clamp(y_, 0, std::max(0, image_height_ - view_height_));
+bool PreviewModel::busy() const {
+  if (running_) return true;
+  if (!params_ || failed_) return false;
+  return !picture_.missing(cells_of(view_.visible()), settings_, view_.level()).empty();
+}
+
+double PreviewModel::progress() const {
+  const Rect cells = cells_of(view_.visible());
+  if (cells.empty()) return 1;
+  int64_t exact = 0;
+  for (int32_t row = cells.y; row < cells.bottom(); ++row) {
+    for (int32_t column = cells.x; column < cells.right(); ++column) {
+      exact += picture_.has({column, row}, settings_, view_.level()) ? 1 : 0;
+    }
+  }
+  return static_cast<double>(exact) / static_cast<double>(cells.area());
 }
 
 }  // namespace grainless::ui

@@ -1,62 +1,98 @@
 // SPDX-License-Identifier: MIT
 // What the preview shows and what is to be computed next: a state machine without a toolkit,
 // threads or clocks of its own. Times are milliseconds of any steady clock.
+//
+// A change is answered at once with exact pixels where the device is quick enough. Otherwise a
+// coarse answer comes first, one after the other while a slider moves, and exact pixels replace it
+// part by part, the middle of the view first, as soon as the settings rest.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
-#include "engine/params.h"
-#include "engine/rect.h"
+#include "picture.h"
+#include "preview_source.h"
+#include "viewport.h"
 
 namespace grainless::ui {
 
-struct PreviewJob {
-  uint64_t generation = 0;
-  Params params;
-  Rect rect;
+struct PreviewAnswer {
+  PreviewJob job;
+  Status status;
+  PreviewInfo info;
+  Piece piece;
 };
 
 class PreviewModel {
  public:
-  static constexpr int64_t kDebounce = 100;  // after the last change, before work starts
+  static constexpr int64_t kDelay = 10;  // gathers changes that come together
+  static constexpr int64_t kRest = 250;  // without a change, before slow exact work starts
+  static constexpr double kPrompt =
+      0.2;  // seconds that exact work may take without a coarse answer
+  static constexpr double kCoarse = 0.15;  // what a coarse answer may take
+  static constexpr double kPart = 0.7;     // what a part of slow exact work may take
 
   PreviewModel(int32_t image_width, int32_t image_height);
 
-  // The visible part of the image, at 1:1, and where it stands in a view larger than the image.
-  void resize_view(int32_t width, int32_t height, int64_t now);
-  void centre_on(int32_t x, int32_t y, int64_t now);
-  void pan_by(int32_t dx, int32_t dy, int64_t now);  // of the view over the image
-  Rect visible() const;
-  int32_t left() const;
-  int32_t top() const;
+  const Viewport& view() const { return view_; }
+  const Picture& picture() const { return picture_; }
 
+  // The view has moved; as a changed copy of view().
+  void look(const Viewport& view, int64_t now);
   void set_params(const Params& params, int64_t now);
 
-  // Milliseconds until next_job() may have one; 0: now; none: nothing is to be done.
+  // Milliseconds until due() may have a job; 0: now; none: nothing is to be done, or a job runs.
   std::optional<int64_t> wait(int64_t now) const;
-  // The job that is due. Starting it makes every earlier one stale.
-  std::optional<PreviewJob> next_job(int64_t now);
-  // What next_job() would start once the wait is over.
-  PreviewJob wanted() const;
+  std::optional<PreviewJob> due(int64_t now) const;
+  // The job that due() gave runs from now on.
+  void start(const PreviewJob& job);
+  // Nobody waits for the running job's answer any more.
+  bool outdated() const;
+  // The running job has ended, with a result, with an error or cancelled. True: the picture has
+  // changed.
+  bool finished(PreviewAnswer answer);
 
-  // A job has ended, with a result, with an error or cancelled; true: its result is to be shown.
-  // Results of stale jobs are not, so a newer picture never gives way to an older one.
-  bool finished(uint64_t generation, bool has_result);
-  // What is shown doesn't match the settings yet.
-  bool busy() const { return pending_ || running_; }
+  // What is shown isn't the settings' exact result yet.
+  bool busy() const;
+  // The newest pixels are a coarse answer.
+  bool coarse() const { return coarse_; }
+  // How much of the view is exact, 0..1.
+  double progress() const;
+  // How what is shown came about; null when nothing was computed yet. Its seconds are those of all
+  // the exact work since the last change, or of the coarse answer.
+  const PreviewInfo* info() const { return info_ ? &*info_ : nullptr; }
+  // Why the newest settings gave no result; empty otherwise.
+  const std::string& error() const { return error_; }
 
  private:
-  void change(int64_t now);
-  void clamp_origin();
+  struct Planned {
+    int64_t at = 0;
+    PreviewJob job;
+  };
+  std::optional<Planned> plan() const;
+  Planned coarse_job(const Rect& visible) const;
+  Rect next_part(const Rect& missing) const;
+  double exact_seconds(const Rect& rect) const;
+  double exact_rate() const;
+  void changed(int64_t now);
 
   int32_t image_width_, image_height_;
-  int32_t view_width_ = 0, view_height_ = 0;
-  int32_t x_ = 0, y_ = 0;  // of the image at the view's corner
+  Viewport view_;
+  Picture picture_;
   std::optional<Params> params_;
-  bool pending_ = false, running_ = false;
-  int64_t due_ = 0;
-  uint64_t generation_ = 0;  // of the newest change
+  uint64_t settings_ = 0;  // of the newest params
+  std::optional<PreviewJob> running_;
+  int64_t first_change_ = 0, last_change_ = 0;  // since the last start
+  bool waiting_ = false;                        // for the job that answers first_change_
+  bool coarse_ = false, failed_ = false;
+  std::optional<PreviewInfo> info_;
+  std::string error_;
+  double exact_sum_ = 0;  // seconds since the last change
+
+  // Seconds a pixel, as seen last: of exact work with settings that cost the same, and of coarse.
+  std::optional<Params> exact_cost_;
+  double exact_rate_ = 0, coarse_rate_ = 0;
 };
 
 }  // namespace grainless::ui

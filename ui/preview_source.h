@@ -11,20 +11,34 @@
 #include "engine/progress.h"
 #include "engine/rect.h"
 #include "engine/status.h"
+#include "picture.h"
 
 namespace grainless::ui {
 
-// A denoised part of the layer, ready for the screen, and how it came about.
-struct PreviewResult {
-  Rect rect;
-  std::vector<uint32_t> pixels;  // cairo's ARGB32: premultiplied sRGB, rect.width a row
+struct PreviewJob {
+  uint64_t settings = 0;  // the number of params' change: newer ones are larger
+  Params params;
+  Rect rect;          // of the layer, to be computed
+  int32_t level = 0;  // the finest level that is shown
+  // A quick answer: quality "fast" and automatic sizes, at 1/2^reduction of the resolution.
+  bool coarse = false;
+  int32_t reduction = 0;
+};
 
+// How a result came about.
+struct PreviewInfo {
   std::vector<double> sigma;           // used, before strength: one a channel, lightness first
   bool measured = false;               // sigma comes from the layer, not from the user
   std::string device;                  // for people: "CPU", the card's name
   std::vector<std::string> fallbacks;  // one sentence each
   std::string note;                    // why the picture stays as it is
   double seconds = 0;
+};
+
+// A denoised part of the layer, ready for the screen: the job's rect at the job's reduction.
+struct PreviewResult {
+  Bitmap bitmap;
+  PreviewInfo info;
 };
 
 struct DeviceChoice {
@@ -45,14 +59,14 @@ class PreviewSource {
   // False: all of it has been read.
   virtual bool load_some(const Rect& first) = 0;
   virtual double loaded() const = 0;  // 0..1
-  // Main thread: whether enough was read for denoise().
-  virtual bool ready(const Params& params, const Rect& rect) const = 0;
-  // Main thread: the whole layer as it is, like PreviewResult::pixels, width() a row. What isn't
-  // read yet is transparent.
-  virtual const uint32_t* original() const = 0;
+  // Main thread: whether enough was read for the job.
+  virtual bool ready(const PreviewJob& job) const = 0;
+  // Main thread: the whole layer as it is, at a level. What isn't read yet is transparent.
+  virtual const Bitmap& original(int32_t level) const = 0;
 
-  // Worker thread: the pixels that the filter would put into rect, bit for bit.
-  virtual Status denoise(const Params& params, const Rect& rect, const Callbacks& callbacks,
+  // Worker thread: the pixels that the filter would put into the job's rect, bit for bit unless the
+  // job is a coarse one.
+  virtual Status denoise(const PreviewJob& job, const Callbacks& callbacks,
                          PreviewResult& result) = 0;
   // Worker thread: what the user may choose from besides "auto", "cpu" and "cuda".
   virtual std::vector<DeviceChoice> devices() = 0;

@@ -1,9 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include "preview_worker.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace grainless::ui {
+namespace {
+
+// Cuts and scales here, where it doesn't hold up the window.
+Piece piece_of(const PreviewJob& job, Bitmap bitmap) {
+  if (!job.coarse) return cut(std::move(bitmap), job.settings, job.level);
+  Piece piece;
+  piece.settings = job.settings;
+  piece.coarse_rect = job.rect;
+  piece.coarse_level = std::min(job.level, job.reduction);
+  piece.coarse = piece.coarse_level == job.reduction
+                     ? std::move(bitmap)
+                     : enlarge(bitmap, job.reduction, piece.coarse_level,
+                               at_level(job.rect, piece.coarse_level));
+  return piece;
+}
+
+}  // namespace
 
 PreviewWorker::PreviewWorker(PreviewSource& source, std::function<void(PreviewAnswer)> answer,
                              std::function<void(std::vector<DeviceChoice>)> devices)
@@ -39,7 +57,7 @@ void PreviewWorker::work(const std::stop_token& stop) {
   std::vector<DeviceChoice> devices;
   const Status listed = guard([&] { devices = source_.devices(); });
   if (listed.ok()) devices_(std::move(devices));
-  while (const std::optional<PreviewJob> job = take(stop)) run(*job);
+  while (std::optional<PreviewJob> job = take(stop)) run(std::move(*job));
 }
 
 std::optional<PreviewJob> PreviewWorker::take(const std::stop_token& stop) {
@@ -49,14 +67,20 @@ std::optional<PreviewJob> PreviewWorker::take(const std::stop_token& stop) {
   return std::exchange(next_, std::nullopt);
 }
 
-void PreviewWorker::run(const PreviewJob& job) {
-  PreviewAnswer answer{job.generation, {}, {}};
+void PreviewWorker::run(PreviewJob job) {
+  PreviewAnswer answer;
   Callbacks callbacks;
   callbacks.cancel = running_.get();
   Status status;
-  const Status guarded =
-      guard([&] { status = source_.denoise(job.params, job.rect, callbacks, answer.result); });
+  const Status guarded = guard([&] {
+    PreviewResult result;
+    status = source_.denoise(job, callbacks, result);
+    if (!status.ok()) return;
+    answer.info = std::move(result.info);
+    answer.piece = piece_of(job, std::move(result.bitmap));
+  });
   answer.status = guarded.ok() ? status : guarded;
+  answer.job = std::move(job);
   {
     const std::lock_guard lock(mutex_);
     running_.reset();

@@ -14,12 +14,6 @@
 
 namespace grainless::ui {
 
-struct PreviewAnswer {
-  uint64_t generation = 0;
-  Status status;
-  PreviewResult result;
-};
-
 class PreviewWorker {
  public:
   // answer is called on the worker thread for every job that was started, in order.
@@ -36,7 +30,7 @@ class PreviewWorker {
  private:
   void work(const std::stop_token& stop);
   std::optional<PreviewJob> take(const std::stop_token& stop);
-  void run(const PreviewJob& job);
+  void run(PreviewJob job);
 
   PreviewSource& source_;
   std::function<void(PreviewAnswer)> answer_;

@@ -1,34 +1,47 @@
 // SPDX-License-Identifier: MIT
 #include "status_text.h"
 
-#include <glib.h>
 #include <glib/gi18n.h>
+
+#include <cmath>
+
+#include "text.h"
 
 namespace grainless::ui {
 namespace {
 
-template <typename... Values>
-std::string format(const char* pattern, Values... values) {
-  gchar* text = g_strdup_printf(pattern, values...);
-  const std::string result = text;
-  g_free(text);
-  return result;
+std::string first_line(const PreviewModel& model, double loaded) {
+  const PreviewInfo* info = model.info();
+  if (info == nullptr) {
+    if (!model.busy()) return {};
+    return loaded < 1 ? _("Reading the layer…") : _("Computing the preview…");
+  }
+  const char* device = info->device.c_str();
+  if (!model.busy()) return format(_("Preview by %s in %.2f s"), device, info->seconds);
+  if (model.coarse()) {
+    return format(_("Coarse preview by %s in %.2f s; the exact one is being computed…"), device,
+                  info->seconds);
+  }
+  const int percent = static_cast<int>(std::floor(model.progress() * 100));
+  return format(_("Computing the preview… %d %%"), percent);
 }
 
 }  // namespace
 
-std::string noise_text(const PreviewResult& result) {
-  if (!result.note.empty()) return result.note;
-  const auto& sigma = result.sigma;
-  if (!result.measured || sigma.empty()) return {};
+std::string noise_text(const PreviewInfo& info) {
+  const auto& sigma = info.sigma;
+  if (!info.measured || sigma.empty()) return {};
   if (sigma.size() < 3) return format(_("Measured noise: %.1f"), sigma[0]);
   return format(_("Measured noise: %.1f in lightness, %.1f and %.1f in colour"), sigma[0], sigma[1],
                 sigma[2]);
 }
 
-std::string device_text(const PreviewResult& result) {
-  std::string text = format(_("Preview by %s in %.2f s"), result.device.c_str(), result.seconds);
-  for (const std::string& reason : result.fallbacks) text += "\n" + reason;
+std::string device_text(const PreviewModel& model, double loaded) {
+  std::string text = first_line(model, loaded);
+  if (const PreviewInfo* info = model.info()) {
+    if (!info->note.empty()) text += "\n" + info->note;
+    for (const std::string& reason : info->fallbacks) text += "\n" + reason;
+  }
   return text;
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The sentences under the preview.
+// The sentences beside the preview.
 #pragma once
 
 #include <string>
 
-#include "preview_source.h"
+#include "preview_model.h"
 
 namespace grainless::ui {
 
 // "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour"
-std::string noise_text(const PreviewResult& result);
-// "Preview by AMD EPYC in 0.52 s", and why not on another device.
-std::string device_text(const PreviewResult& result);
+std::string noise_text(const PreviewInfo& info);
+// "Preview by AMD EPYC in 0.52 s", and why not on another device; or what is going on.
+std::string device_text(const PreviewModel& model, double loaded);
 
 }  // namespace grainless::ui

@@ -18,11 +18,61 @@ Params with_sigma(double sigma) {
   return params;
 }
 
-PreviewModel ready_model() {
-  PreviewModel model(1000, 800);
-  model.resize_view(500, 400, 0);
+PreviewModel model_of(int32_t width, int32_t height) {
+  PreviewModel model(width, height);
+  Viewport view = model.view();
+  view.resize(500, 400);
+  model.look(view, 0);
   model.set_params(with_sigma(1), 0);
   return model;
+}
+
+void zoom_to(PreviewModel& model, double zoom, int64_t now) {
+  Viewport view = model.view();
+  view.zoom_to(zoom);
+  model.look(view, now);
+}
+
+void pan_by(PreviewModel& model, int32_t dx, int32_t dy, int64_t now) {
+  Viewport view = model.view();
+  view.pan_by(dx, dy);
+  model.look(view, now);
+}
+
+// A device that takes so long a pixel; coarse work of a quarter of that.
+constexpr double kCard = 2e-8, kProcessor = 1e-6;
+
+PreviewAnswer answer_to(const PreviewJob& job, double rate) {
+  PreviewAnswer answer;
+  answer.job = job;
+  answer.info.device = "test";
+  answer.info.seconds =
+      rate * static_cast<double>(job.rect.area()) / (1 << 2 * job.reduction) / (job.coarse ? 4 : 1);
+  if (job.coarse) {
+    answer.piece.settings = job.settings;
+    answer.piece.coarse_rect = job.rect;
+    answer.piece.coarse_level = job.level;
+    answer.piece.coarse = Bitmap(at_level(job.rect, job.level));
+  } else {
+    answer.piece = cut(Bitmap(job.rect), job.settings, job.level);
+  }
+  return answer;
+}
+
+// Runs all that is due until nothing is; the jobs in their order.
+std::vector<PreviewJob> settle(PreviewModel& model, double rate, int64_t& now) {
+  std::vector<PreviewJob> jobs;
+  while (const auto wait = model.wait(now)) {
+    now += *wait;
+    const auto job = model.due(now);
+    if (!job || jobs.size() > 1000) break;
+    model.start(*job);
+    jobs.push_back(*job);
+    PreviewAnswer answer = answer_to(*job, rate);
+    now += static_cast<int64_t>(answer.info.seconds * 1000);
+    EXPECT_TRUE(model.finished(std::move(answer)));
+  }
+  return jobs;
 }
 
 TEST(PreviewModel, WaitsForParamsAndView) {
@@ -30,82 +80,190 @@ TEST(PreviewModel, WaitsForParamsAndView) {
   EXPECT_FALSE(model.wait(1000));
   model.set_params(Params(), 0);
   EXPECT_FALSE(model.wait(1000));
-  EXPECT_FALSE(model.next_job(1000));
-  model.resize_view(500, 400, 0);
-  EXPECT_TRUE(model.next_job(1000));
+  EXPECT_FALSE(model.due(1000));
+  Viewport view = model.view();
+  view.resize(500, 400);
+  model.look(view, 0);
+  EXPECT_TRUE(model.due(1000));
 }
 
-TEST(PreviewModel, Debounces) {
-  PreviewModel model = ready_model();
-  for (int64_t t = 0; t < 500; t += 50) {
-    model.set_params(with_sigma(static_cast<double>(t)), t);
-    EXPECT_FALSE(model.next_job(t + 49));
-  }
-  EXPECT_EQ(model.wait(500), 450 + PreviewModel::kDebounce - 500);
-  EXPECT_FALSE(model.next_job(450 + PreviewModel::kDebounce - 1));
-  const auto job = model.next_job(450 + PreviewModel::kDebounce);
+TEST(PreviewModel, GathersChangesWithoutPuttingThemOff) {
+  PreviewModel model = model_of(100, 100);
+  model.set_params(with_sigma(2), 5);
+  EXPECT_EQ(model.wait(5), PreviewModel::kDelay - 5);
+  EXPECT_FALSE(model.due(PreviewModel::kDelay - 1));
+  const auto job = model.due(PreviewModel::kDelay);
   ASSERT_TRUE(job);
-  EXPECT_EQ(job->params.sigma, 450);
-  EXPECT_FALSE(model.next_job(10000));
+  EXPECT_EQ(job->params.sigma, 2);
+  EXPECT_FALSE(job->coarse);
 }
 
 TEST(PreviewModel, SameSettingsAreNoChange) {
-  PreviewModel model = ready_model();
-  const auto job = model.next_job(1000);
+  PreviewModel model = model_of(1000, 800);
+  int64_t now = 0;
+  settle(model, kCard, now);
+  model.set_params(with_sigma(1), now);
+  pan_by(model, 0, 0, now);
+  EXPECT_FALSE(model.busy());
+  EXPECT_FALSE(model.wait(now + 1000));
+}
+
+TEST(PreviewModel, AQuickDeviceIsExactAtOnce) {
+  PreviewModel model = model_of(4000, 3000);
+  int64_t now = 0;
+  settle(model, kCard, now);
+  model.set_params(with_sigma(2), now);
+  const int64_t start = now;
+  const std::vector<PreviewJob> jobs = settle(model, kCard, now);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_FALSE(jobs[0].coarse);
+  EXPECT_TRUE(jobs[0].rect.contains(model.view().visible()));
+  EXPECT_LT(now - start, 60);
+  EXPECT_FALSE(model.coarse());
+}
+
+TEST(PreviewModel, ASlowDeviceIsCoarseFirst) {
+  PreviewModel model = model_of(4000, 3000);
+  int64_t now = 0;
+  settle(model, kProcessor, now);
+  for (const double zoom : {1.0, 0.25, 4.0}) {
+    zoom_to(model, zoom, now);
+    settle(model, kProcessor, now);
+    model.set_params(with_sigma(static_cast<double>(now)), now);
+    auto job = model.due(now + PreviewModel::kDelay);
+    ASSERT_TRUE(job);
+    if (zoom > 1) {
+      EXPECT_FALSE(job->coarse) << "so small a part takes no time";
+      continue;
+    }
+    ASSERT_TRUE(job->coarse) << zoom;
+    EXPECT_TRUE(job->rect.contains(model.view().visible()));
+    PreviewAnswer coarse = answer_to(*job, kProcessor);
+    EXPECT_LT(coarse.info.seconds, 0.25) << "a first answer within 300 ms";
+    model.start(*job);
+    EXPECT_TRUE(model.finished(std::move(coarse)));
+    EXPECT_TRUE(model.coarse() && model.busy());
+    // Exact work waits for a rest, and then gives it all.
+    EXPECT_FALSE(model.due(now + PreviewModel::kRest - 1));
+    now += PreviewModel::kRest;
+    for (const PreviewJob& part : settle(model, kProcessor, now)) {
+      EXPECT_FALSE(part.coarse);
+      EXPECT_LT(answer_to(part, kProcessor).info.seconds, 2.5 * PreviewModel::kPart);
+    }
+    EXPECT_FALSE(model.busy());
+    EXPECT_EQ(model.progress(), 1);
+    EXPECT_FALSE(model.coarse());
+  }
+}
+
+TEST(PreviewModel, PartsStartInTheMiddleAndCoverAll) {
+  PreviewModel model = model_of(4000, 3000);
+  int64_t now = 0;
+  zoom_to(model, 0.25, 0);
+  const std::vector<PreviewJob> jobs = settle(model, kProcessor, now);
+  ASSERT_GT(jobs.size(), 3u);
+  const Rect visible = model.view().visible();
+  const Rect middle{visible.x + visible.width / 2, visible.y + visible.height / 2, 1, 1};
+  EXPECT_TRUE(jobs[0].coarse);
+  EXPECT_TRUE(expand(jobs[1].rect, 2 * kCellSize).contains(middle));
+  EXPECT_TRUE(model.picture().missing(cells_of(visible), jobs[0].settings, 2).empty());
+}
+
+TEST(PreviewModel, PanningComputesOnlyWhatIsNew) {
+  PreviewModel model = model_of(4000, 3000);
+  int64_t now = 0;
+  settle(model, kProcessor, now);
+  pan_by(model, 200, 0, now);
+  int64_t area = 0;
+  for (const PreviewJob& job : settle(model, kProcessor, now)) {
+    if (!job.coarse) area += job.rect.area();
+  }
+  EXPECT_GT(area, 0);
+  EXPECT_LE(area, 3 * kCellSize * 5 * kCellSize);
+  pan_by(model, -200, 0, now);
+  EXPECT_FALSE(model.busy());
+}
+
+TEST(PreviewModel, CoarseAnswersFollowAMovingSlider) {
+  PreviewModel model = model_of(4000, 3000);
+  int64_t now = 0;
+  settle(model, kProcessor, now);
+  model.set_params(with_sigma(2), now);
+  const auto first = model.due(now + 20);
+  ASSERT_TRUE(first && first->coarse);
+  model.start(*first);
+  model.set_params(with_sigma(3), now + 40);
+  EXPECT_FALSE(model.outdated()) << "it is shown, though a newer one is wanted";
+  EXPECT_FALSE(model.due(now + 60)) << "one at a time";
+  EXPECT_TRUE(model.finished(answer_to(*first, kProcessor)));
+  const auto second = model.due(now + 60);
+  ASSERT_TRUE(second && second->coarse);
+  EXPECT_EQ(second->params.sigma, 3);
+}
+
+TEST(PreviewModel, SlowWorkThatNobodyWantsIsCancelled) {
+  PreviewModel model = model_of(4000, 3000);
+  int64_t now = 0;
+  zoom_to(model, 0.25, 0);
+  const auto coarse = model.due(100);
+  model.start(*coarse);
+  model.finished(answer_to(*coarse, kProcessor));
+  const auto exact = model.due(1000);
+  ASSERT_TRUE(exact && !exact->coarse);
+  model.start(*exact);
+  EXPECT_FALSE(model.outdated());
+  pan_by(model, 10, 0, 1100);
+  EXPECT_FALSE(model.outdated()) << "most of it is still in view";
+  model.set_params(with_sigma(3), 1200);
+  EXPECT_TRUE(model.outdated());
+  PreviewAnswer cancelled;
+  cancelled.job = *exact;
+  cancelled.status = {ErrorCode::kCancelled, "cancelled"};
+  EXPECT_FALSE(model.finished(std::move(cancelled)));
+  EXPECT_TRUE(model.error().empty());
+  settle(model, kProcessor, now = 1300);
+  EXPECT_FALSE(model.busy());
+}
+
+TEST(PreviewModel, AnOlderResultNeverReplacesANewerOne) {
+  PreviewModel model = model_of(300, 200);
+  int64_t now = 0;
+  const auto first = model.due(100);
+  model.set_params(with_sigma(2), 100);
+  settle(model, kCard, now = 200);
+  const uint64_t newest = first->settings + 1;
+  EXPECT_TRUE(model.picture().missing({0, 0, 1, 1}, newest, 0).empty());
+  model.finished(answer_to(*first, kCard));
+  EXPECT_TRUE(model.picture().missing({0, 0, 1, 1}, newest, 0).empty());
+}
+
+TEST(PreviewModel, FailureEndsTheWorkUntilAChange) {
+  PreviewModel model = model_of(300, 200);
+  const auto job = model.due(1000);
   ASSERT_TRUE(job);
-  EXPECT_TRUE(model.finished(job->generation, true));
-  model.set_params(with_sigma(1), 2000);
-  model.resize_view(500, 400, 2000);
-  model.pan_by(0, 0, 2000);
-  EXPECT_FALSE(model.busy());
-  EXPECT_FALSE(model.wait(3000));
-}
-
-TEST(PreviewModel, StaleResultsAreDropped) {
-  PreviewModel model = ready_model();
-  const auto first = model.next_job(1000);
-  model.set_params(with_sigma(2), 1010);
-  EXPECT_FALSE(model.finished(first->generation, true));
+  model.start(*job);
   EXPECT_TRUE(model.busy());
-  const auto second = model.next_job(2000);
-  ASSERT_TRUE(second);
-  EXPECT_FALSE(model.finished(first->generation, true));
-  EXPECT_TRUE(model.busy());
-  EXPECT_TRUE(model.finished(second->generation, true));
+  PreviewAnswer answer;
+  answer.job = *job;
+  answer.status = {ErrorCode::kInternal, "broken"};
+  EXPECT_FALSE(model.finished(std::move(answer)));
   EXPECT_FALSE(model.busy());
+  EXPECT_EQ(model.error(), "broken");
+  EXPECT_FALSE(model.wait(5000));
+  model.set_params(with_sigma(3), 6000);
+  int64_t now = 6000;
+  EXPECT_FALSE(settle(model, kCard, now).empty());
+  EXPECT_TRUE(model.error().empty());
 }
 
-TEST(PreviewModel, FailureEndsTheWork) {
-  PreviewModel model = ready_model();
-  const auto job = model.next_job(1000);
-  EXPECT_TRUE(model.busy());
-  EXPECT_FALSE(model.finished(job->generation, false));
+TEST(PreviewModel, TinyImagesAreNotReduced) {
+  PreviewModel model = model_of(40, 30000);
+  zoom_to(model, 0.25, 0);
+  int64_t now = 0;
+  for (const PreviewJob& job : settle(model, kProcessor * 10, now)) {
+    EXPECT_EQ(job.reduction, 0);
+  }
   EXPECT_FALSE(model.busy());
-}
-
-TEST(PreviewModel, ViewStaysInsideTheImage) {
-  PreviewModel model = ready_model();
-  model.pan_by(-50, -50, 0);
-  EXPECT_EQ(model.visible(), (Rect{0, 0, 500, 400}));
-  model.pan_by(10000, 10000, 0);
-  EXPECT_EQ(model.visible(), (Rect{500, 400, 500, 400}));
-  model.centre_on(500, 400, 0);
-  EXPECT_EQ(model.visible(), (Rect{250, 200, 500, 400}));
-  model.resize_view(700, 500, 0);
-  EXPECT_EQ(model.visible(), (Rect{150, 150, 700, 500}));
-  model.resize_view(2000, 2000, 0);
-  EXPECT_EQ(model.visible(), (Rect{0, 0, 1000, 800}));
-  EXPECT_EQ(model.left(), 500);
-  EXPECT_EQ(model.top(), 600);
-}
-
-TEST(PreviewModel, SmallerThanTheView) {
-  PreviewModel model(1, 2000);
-  model.resize_view(480, 360, 0);
-  model.pan_by(3, 100, 0);
-  EXPECT_EQ(model.visible(), (Rect{0, 100, 1, 360}));
-  EXPECT_EQ(model.left(), 239);
-  EXPECT_EQ(model.top(), 0);
 }
 
 // Takes its time, answers cancellation, and notes what it was asked.
@@ -116,18 +274,19 @@ class SlowSource final : public PreviewSource {
   Rect target() const override { return {0, 0, 100, 100}; }
   bool load_some(const Rect&) override { return false; }
   double loaded() const override { return 1; }
-  bool ready(const Params&, const Rect&) const override { return true; }
-  const uint32_t* original() const override { return nullptr; }
-  Status denoise(const Params& params, const Rect& rect, const Callbacks& callbacks,
+  bool ready(const PreviewJob&) const override { return true; }
+  const Bitmap& original(int32_t) const override { return original_; }
+  Status denoise(const PreviewJob& job, const Callbacks& callbacks,
                  PreviewResult& result) override {
+    const Params& params = job.params;
     started++;
     for (int i = 0; i < 200 && !callbacks.cancelled() && !stopped; ++i) {
       if (params.sigma < 0) throw std::runtime_error("broken");
       std::this_thread::sleep_for(std::chrono::milliseconds(params.sigma < 5 ? 10 : 0));
     }
     if (callbacks.cancelled() || stopped) return {ErrorCode::kCancelled, "cancelled"};
-    result.rect = rect;
-    result.seconds = params.sigma;
+    result.bitmap = Bitmap(at_level(job.rect, job.reduction));
+    result.info.seconds = params.sigma;
     return {};
   }
   std::vector<DeviceChoice> devices() override { return {{"cuda:0", "card"}}; }
@@ -135,7 +294,14 @@ class SlowSource final : public PreviewSource {
 
   std::atomic<int> started = 0;
   std::atomic<bool> stopped = false;
+
+ private:
+  Bitmap original_;
 };
+
+PreviewJob job_of(uint64_t settings, double sigma) {
+  return {settings, with_sigma(sigma), {0, 0, 100, 100}};
+}
 
 class Answers {
  public:
@@ -144,12 +310,12 @@ class Answers {
     answers_.push_back(std::move(answer));
     changed_.notify_all();
   }
-  PreviewAnswer wait_for(uint64_t generation) {
+  PreviewAnswer wait_for(uint64_t settings) {
     std::unique_lock lock(mutex_);
     const PreviewAnswer* found = nullptr;
     changed_.wait_for(lock, std::chrono::seconds(20), [&] {
       for (const auto& answer : answers_) {
-        if (answer.generation == generation) found = &answer;
+        if (answer.job.settings == settings) found = &answer;
       }
       return found != nullptr;
     });
@@ -170,17 +336,33 @@ TEST(PreviewWorker, NewestWins) {
     PreviewWorker worker(
         source, [&](PreviewAnswer answer) { answers.add(std::move(answer)); },
         [&](const std::vector<DeviceChoice>& found) { devices = found.size(); });
-    worker.submit({1, with_sigma(1), {0, 0, 10, 10}});
+    worker.submit(job_of(1, 1));
     while (source.started == 0) std::this_thread::yield();
-    for (uint64_t i = 2; i < 10; ++i) worker.submit({i, with_sigma(2), {0, 0, 10, 10}});
-    worker.submit({10, with_sigma(7), {0, 0, 10, 10}});
+    for (uint64_t i = 2; i < 10; ++i) worker.submit(job_of(i, 2));
+    worker.submit(job_of(10, 7));
     EXPECT_EQ(answers.wait_for(1).status.code(), ErrorCode::kCancelled);
     const PreviewAnswer last = answers.wait_for(10);
     EXPECT_TRUE(last.status.ok());
-    EXPECT_EQ(last.result.seconds, 7);
+    EXPECT_EQ(last.info.seconds, 7);
     EXPECT_LE(source.started, 10);
   }
   EXPECT_EQ(devices, 1u);
+}
+
+TEST(PreviewWorker, CutsResultsForThePicture) {
+  SlowSource source;
+  Answers answers;
+  PreviewWorker worker(
+      source, [&](PreviewAnswer answer) { answers.add(std::move(answer)); }, [](const auto&) {});
+  worker.submit(job_of(1, 7));
+  EXPECT_EQ(answers.wait_for(1).piece.cells.size(), 1u);
+  PreviewJob coarse = job_of(2, 7);
+  coarse.coarse = true;
+  coarse.reduction = 3;
+  worker.submit(coarse);
+  const PreviewAnswer answer = answers.wait_for(2);
+  EXPECT_EQ(answer.piece.coarse.rect, coarse.rect);
+  EXPECT_EQ(answer.piece.coarse_level, 0);
 }
 
 TEST(PreviewWorker, ErrorsAreAnswers) {
@@ -188,9 +370,9 @@ TEST(PreviewWorker, ErrorsAreAnswers) {
   Answers answers;
   PreviewWorker worker(
       source, [&](PreviewAnswer answer) { answers.add(std::move(answer)); }, [](const auto&) {});
-  worker.submit({1, with_sigma(-1), {}});
+  worker.submit(job_of(1, -1));
   EXPECT_EQ(answers.wait_for(1).status.message(), "broken");
-  worker.submit({2, with_sigma(7), {}});
+  worker.submit(job_of(2, 7));
   EXPECT_TRUE(answers.wait_for(2).status.ok());
 }
 
@@ -200,7 +382,7 @@ TEST(PreviewWorker, EndsQuicklyWhileWorking) {
   {
     PreviewWorker worker(
         source, [](const auto&) {}, [](const auto&) {});
-    worker.submit({1, with_sigma(1), {}});
+    worker.submit(job_of(1, 1));
     while (source.started == 0) std::this_thread::yield();
   }
   // The job alone would take 2 s.

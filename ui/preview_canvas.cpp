@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "preview_canvas.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace grainless::ui {
+namespace {
+
+constexpr int kCheckSize = 8;          // squares behind transparent pixels
+constexpr uint32_t kDimmed = 90;       // of 256: parts of the original that wait for a result
+constexpr int32_t kAmplification = 4;  // of the removed noise
+constexpr int32_t kMidGrey = 128;
+
+cairo_surface_t* surface_of(const Bitmap& bitmap) {
+  // cairo only reads; its interface for surfaces over given memory is not const.
+  auto* data = reinterpret_cast<unsigned char*>(const_cast<uint32_t*>(bitmap.pixels.data()));
+  return cairo_image_surface_create_for_data(data, CAIRO_FORMAT_ARGB32, bitmap.rect.width,
+                                             bitmap.rect.height, bitmap.rect.width * 4);
+}
+
+void paint_checks(cairo_t* cairo) {
+  Bitmap tile({0, 0, 2 * kCheckSize, 2 * kCheckSize});
+  for (int32_t y = 0; y < tile.rect.height; ++y) {
+    for (int32_t x = 0; x < tile.rect.width; ++x) {
+      *tile.at(x, y) = (x < kCheckSize) == (y < kCheckSize) ? 0xff999999u : 0xff666666u;
+    }
+  }
+  cairo_surface_t* surface = surface_of(tile);
+  cairo_set_source_surface(cairo, surface, 0, 0);
+  cairo_pattern_set_extend(cairo_get_source(cairo), CAIRO_EXTEND_REPEAT);
+  cairo_pattern_set_filter(cairo_get_source(cairo), CAIRO_FILTER_NEAREST);
+  cairo_paint(cairo);
+  // The tile ends here.
+  cairo_set_source_rgb(cairo, 0, 0, 0);
+  cairo_surface_finish(surface);
+  cairo_surface_destroy(surface);
+}
+
+uint32_t dimmed(uint32_t pixel) {
+  const uint32_t even = ((pixel & 0x00ff00ffu) * kDimmed) >> 8 & 0x00ff00ffu;
+  const uint32_t odd = (pixel & 0x0000ff00u) * kDimmed >> 8 & 0x0000ff00u;
+  return (pixel & 0xff000000u) | (even & 0x000000ffu) | (even & 0x00ff0000u) | odd;
+}
+
+// What was taken away, around mid-grey.
+uint32_t difference(uint32_t before, uint32_t after) {
+  uint32_t pixel = 0xff000000u;
+  for (int shift = 0; shift < 24; shift += 8) {
+    const auto value = [&](uint32_t p) { return static_cast<int32_t>(p >> shift & 255); };
+    const int32_t amplified = kMidGrey + kAmplification * (value(before) - value(after));
+    pixel |= static_cast<uint32_t>(std::clamp(amplified, 0, 255)) << shift;
+  }
+  return pixel;
+}
+
+void draw_line(cairo_t* cairo, double x, int32_t height) {
+  const double middle = height / 2.0;
+  for (const auto& [width, grey] : {std::pair{3.0, 0.0}, std::pair{1.0, 1.0}}) {
+    cairo_set_source_rgba(cairo, grey, grey, grey, grey > 0 ? 1 : 0.5);
+    cairo_set_line_width(cairo, width);
+    cairo_move_to(cairo, x, 0);
+    cairo_line_to(cairo, x, height);
+    cairo_stroke(cairo);
+    cairo_arc(cairo, x, middle, 7 + width, 0, 2 * M_PI);
+    cairo_fill(cairo);
+  }
+  cairo_set_source_rgb(cairo, 0.2, 0.2, 0.2);
+  for (const double side : {-1.0, 1.0}) {
+    cairo_move_to(cairo, x + side * 6, middle);
+    cairo_line_to(cairo, x + side * 2, middle - 4);
+    cairo_line_to(cairo, x + side * 2, middle + 4);
+    cairo_fill(cairo);
+  }
+}
+
+}  // namespace
+
+int32_t PreviewCanvas::pane_width(View view, int32_t width) {
+  return view == View::kSideBySide ? std::max(1, (width - kGap) / 2) : width;
+}
+
+int32_t PreviewCanvas::pane_left(View view, int32_t width, double x) {
+  const int32_t pane = pane_width(view, width);
+  return view == View::kSideBySide && x >= pane + kGap / 2.0 ? pane + kGap : 0;
+}
+
+void PreviewCanvas::compose(bool removed) {
+  const Composed wanted{model_.view(), removed};
+  if (composed_for_ == wanted) return;
+  composed_for_ = wanted;
+  const int32_t level = model_.view().level();
+  const Bitmap& original = source_.original(level);
+  const Rect part = at_level(model_.view().visible(), level);
+  if (composed_.rect != part) composed_ = Bitmap(part);
+  // The noisy original never takes a result's place: where panning uncovers parts that are still to
+  // be computed, it is dimmed.
+  const bool dim = !removed && !model_.picture().empty();
+  for (int32_t y = part.y; y < part.bottom(); ++y) {
+    const uint32_t* from = original.at(part.x, y);
+    uint32_t* to = composed_.at(part.x, y);
+    if (dim) {
+      std::transform(from, from + part.width, to, dimmed);
+    } else {
+      std::memcpy(to, from, static_cast<size_t>(part.width) * 4);
+    }
+  }
+  model_.picture().paint(level, composed_);
+  if (!removed) return;
+  for (int32_t y = part.y; y < part.bottom(); ++y) {
+    uint32_t* row = composed_.at(part.x, y);
+    std::transform(original.at(part.x, y), original.at(part.x, y) + part.width, row, row,
+                   difference);
+  }
+}
+
+// The bitmap holds the visible part of its level, or the whole of it.
+void PreviewCanvas::draw_bitmap(cairo_t* cairo, const Bitmap& bitmap, const Rect& clip) const {
+  if (bitmap.rect.empty() || clip.empty()) return;
+  const Viewport& view = model_.view();
+  const double scale = view.zoom() * (1 << view.level());
+  cairo_save(cairo);
+  cairo_rectangle(cairo, clip.x, clip.y, clip.width, clip.height);
+  cairo_clip(cairo);
+  const double width = std::round(source_.width() * view.zoom());
+  const double height = std::round(source_.height() * view.zoom());
+  cairo_rectangle(cairo, view.left(), view.top(), std::max(1.0, width), std::max(1.0, height));
+  cairo_clip(cairo);
+  paint_checks(cairo);
+  cairo_translate(cairo, view.left(), view.top());
+  cairo_scale(cairo, scale, scale);
+  cairo_surface_t* surface = surface_of(bitmap);
+  cairo_set_source_surface(cairo, surface, bitmap.rect.x, bitmap.rect.y);
+  cairo_pattern_set_extend(cairo_get_source(cairo), CAIRO_EXTEND_PAD);
+  cairo_pattern_set_filter(cairo_get_source(cairo),
+                           scale < 1 ? CAIRO_FILTER_BILINEAR : CAIRO_FILTER_NEAREST);
+  cairo_paint(cairo);
+  cairo_surface_destroy(surface);
+  cairo_restore(cairo);
+}
+
+void PreviewCanvas::draw_original(cairo_t* cairo, const Rect& clip) {
+  draw_bitmap(cairo, source_.original(model_.view().level()), clip);
+}
+
+void PreviewCanvas::draw_composed(cairo_t* cairo, const Rect& clip, bool removed) {
+  compose(removed);
+  draw_bitmap(cairo, composed_, clip);
+}
+
+void PreviewCanvas::draw(cairo_t* cairo, View view, int32_t width, int32_t height, double split) {
+  const Rect all{0, 0, width, height};
+  switch (view) {
+    case View::kResult:
+    case View::kRemoved:
+      draw_composed(cairo, all, view == View::kRemoved);
+      return;
+    case View::kOriginal:
+      draw_original(cairo, all);
+      return;
+    case View::kSplit: {
+      const auto line = static_cast<int32_t>(std::lround(split * width));
+      draw_original(cairo, {0, 0, line, height});
+      draw_composed(cairo, {line, 0, width - line, height}, false);
+      draw_line(cairo, line, height);
+      return;
+    }
+    case View::kSideBySide: {
+      const int32_t pane = pane_width(view, width);
+      draw_original(cairo, {0, 0, pane, height});
+      cairo_save(cairo);
+      cairo_translate(cairo, pane + kGap, 0);
+      draw_composed(cairo, {0, 0, pane, height}, false);
+      cairo_restore(cairo);
+      return;
+    }
+  }
+}
+
+}  // namespace grainless::ui

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Draws the preview's views: before, after, both, and their difference.
+#pragma once
+
+#include <cairo.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "preview_model.h"
+#include "preview_source.h"
+
+namespace grainless::ui {
+
+enum class View { kResult, kOriginal, kSplit, kSideBySide, kRemoved };
+
+class PreviewCanvas {
+ public:
+  PreviewCanvas(const PreviewModel& model, const PreviewSource& source)
+      : model_(model), source_(source) {}
+
+  static constexpr int kGap = 4;  // between two pictures side by side, device pixels
+  // The width of one picture in a widget of `width`.
+  static int32_t pane_width(View view, int32_t width);
+  // Where the picture that x belongs to begins.
+  static int32_t pane_left(View view, int32_t width, double x);
+
+  // The picture or the original has changed.
+  void invalidate() { composed_for_.reset(); }
+  // Device pixels. split: where the line stands, 0..1 of the width.
+  void draw(cairo_t* cairo, View view, int32_t width, int32_t height, double split);
+
+ private:
+  struct Composed {
+    Viewport viewport;
+    bool removed;
+    bool operator==(const Composed&) const = default;
+  };
+  void compose(bool removed);
+  void draw_original(cairo_t* cairo, const Rect& clip);
+  void draw_composed(cairo_t* cairo, const Rect& clip, bool removed);
+  void draw_bitmap(cairo_t* cairo, const Bitmap& bitmap, const Rect& clip) const;
+
+  const PreviewModel& model_;
+  const PreviewSource& source_;
+  std::optional<Composed> composed_for_;
+  Bitmap composed_;
+};
+
+}  // namespace grainless::ui
