@@ -12,7 +12,9 @@
 namespace grainless {
 namespace {
 
-constexpr Choice kMethods[] = {{"bm3d", N_("BM3D (best quality)")}, {"nlm", N_("Non-Local Means")}};
+constexpr Choice kMethods[] = {{"bm3d", N_("BM3D (best quality)")},
+                               {"nlm", N_("Non-Local Means")},
+                               {"sw-nlm", N_("Shapiro-Wilk Non-Local Means")}};
 constexpr Choice kQualities[] = {
     {"fast", N_("Fast")}, {"normal", N_("Normal")}, {"high", N_("High")}};
 constexpr Choice kTransforms[] = {{"bior1.5", N_("Biorthogonal wavelet 1.5")},
@@ -28,7 +30,9 @@ const ParamSpec kSpecs[] = {
     {"method", ParamType::kChoice, &Params::method, 0, 0, 0, 0, kMethods, ParamGroup::kMain,
      N_("_Method"),
      N_("How noise is told from detail. BM3D filters groups of similar patches together and keeps "
-        "most detail; Non-Local Means averages similar pixels and looks softer.")},
+        "most detail; Non-Local Means averages similar pixels and looks softer; Shapiro-Wilk "
+        "averages only where a test finds the difference to be noise, and needs even noise of a "
+        "known level.")},
     {"quality", ParamType::kChoice, &Params::quality, 0, 0, 0, 0, kQualities, ParamGroup::kMain,
      N_("_Quality"),
      N_("Fast looks at fewer patches; High looks at more and takes several times longer.")},
@@ -154,7 +158,8 @@ const ParamSpec kSpecs[] = {
         "wavelets keep edges.")},
     {"centre", ParamType::kChoice, &Params::centre, 0, 0, 0, 0, kCentres, ParamGroup::kAdvanced,
      N_("Weight of the centre pi_xel"),
-     N_("What the pixel itself counts for in Non-Local Means, beside its look-alikes.")},
+     N_("What the pixel itself counts for in both kinds of Non-Local Means, beside its "
+        "look-alikes.")},
     {"scales", ParamType::kChoice, &Params::scales, 0, 0, 0, 0, kScales, ParamGroup::kAdvanced,
      N_("Num_ber of scales"),
      N_("Resolutions at which noise is removed. Noise of cameras is coarse and shows at half and "

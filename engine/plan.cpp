@@ -6,6 +6,7 @@
 
 #include "pixel_math.h"
 #include "pyramid.h"
+#include "sw_nlm_plan.h"
 #include "transforms.h"
 
 namespace grainless {
@@ -152,9 +153,11 @@ constexpr double kNlmStrength = 0.5;
 // Noise of a level as the method is to take it; beyond the measured levels it goes on as it did, or
 // halves.
 double level_sigma(const Params& params, const NoiseModel& noise, int32_t level, int32_t channel) {
-  const bool nlm = params.method != static_cast<int32_t>(Method::kBm3d);
+  const Method method = static_cast<Method>(params.method);
+  const bool weak = method == Method::kNlm && !noise.white[channel];
+  // Shapiro-Wilk asks for the noise as it is: the test rejects what is more alike, too.
   const double strength =
-      noise.strength[channel] * (nlm && !noise.white[channel] ? kNlmStrength : 1);
+      method == Method::kSwNlm ? 1 : noise.strength[channel] * (weak ? kNlmStrength : 1);
   const int32_t last = noise.levels - 1;
   const double sigma = noise.sigma[std::min(level, last)][channel] * strength;
   if (level <= last) return sigma;
@@ -184,6 +187,13 @@ void set_level(LevelPlan& level, int32_t index, const Params& params, int32_t ch
   for (int32_t c = 0; c < channels; ++c) {
     measured[c] = level_sigma(params, noise, index, std::min(c, noise.channels - 1));
     sigma[c] = measured[c] * params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;
+  }
+  if (params.method == static_cast<int32_t>(Method::kSwNlm)) {
+    const int32_t patch = sw_nlm_patch(params, measured[0]);
+    level.sw_nlm =
+        make_sw_nlm(params, patch, measured, channels, nlm_h(patch, channels == 3, false));
+    level.reach = level.sw_nlm.radius + patch / 2;
+    return;
   }
   if (params.method != static_cast<int32_t>(Method::kBm3d)) {
     level.nlm = make_nlm(params, measured, channels);

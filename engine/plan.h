@@ -90,9 +90,47 @@ struct NlmPlan {
   int32_t patchwise;       // 1: halo is radius + patch - 1, else radius + patch / 2
 };
 
+// Which patch pairs Shapiro-Wilk NLM accepts, and what pixels without any such pair get.
+struct SwNlmGate {
+  int32_t least_spread, most_spread;  // of n S2 - S1^2
+  int32_t most_square;                // of S2: keeps n S2 within an int
+  int32_t most_chroma;                // of the two chroma planes' sums of d^2 together
+  NlmWeight fallback;                 // of the joint distance, as in NlmPlan
+};
+
+// Shapiro-Wilk NLM (Yamanappa et al. 2018): two patches are alike when their difference looks like
+// noise. d are the n = patch^2 differences of match values, each within +-kSwDifference, S1 and S2
+// their sum and sum of squares. A pair is accepted when
+//     S1^2 < S2                                   |mean| < standard error, exactly
+//     least_spread < n S2 - S1^2 < most_spread    |deviation - 1| < standard error
+//     W = (sum a (d(n+1-i) - d(i)))^2 norm / (n S2 - S1^2) >= least_w, d ascending
+// and, in colour, when the chroma planes' squares stay within most_chroma: neighbours are chosen
+// by luma, which holds most of the picture, and colour edges without a luma edge only veto. So a
+// colour patch costs one sort, as a grey one. All sums are exact integers, a are multiples of
+// 2^-15, and W is three correctly rounded float operations on them (square, times norm, divided
+// by the spread): every backend accepts the same pairs. Patches, borders and `centre` are as in
+// NlmPlan; an accepted pair weighs min(W, 1), and
+//     v'(x) = v(x) + share * sum_D w(x, D) (v(x + D) - v(x)) / (sum_D w(x, D) + c(x)).
+// A pixel without any accepted pair takes the weights of NlmPlan instead (van der Vuurst 2023).
+inline constexpr int32_t kSwDifference = 2047;
+inline constexpr int32_t kSwCoefficientBits = 15;
+struct SwNlmPlan {
+  int32_t patch;
+  int32_t radius;
+  int32_t centre;  // Centre
+  float match_centre[kMaxChannels];
+  float match_scale[kMaxChannels];
+  int16_t coefficient[kMaxPatch * kMaxPatch / 2];  // a of the i-th pair from outside
+  float norm, least_w;
+  float share[kMaxChannels];  // of the removed noise that is taken away; 0: the plane is copied
+  SwNlmGate luma, chroma;
+  int32_t joint;  // 1: luma's gate serves all channels
+};
+
 struct LevelPlan {
   Bm3dStage bm3d[2];
   NlmPlan nlm;
+  SwNlmPlan sw_nlm;
   int32_t reach;  // pixels of this level round a pixel that the method looks at
 };
 

@@ -35,4 +35,9 @@ void run_nlm(const MethodJob& job);
 uint64_t nlm_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
                    int32_t threads);
 
+// Shapiro-Wilk NLM (Yamanappa et al. 2018). sw_nlm.cpp.
+void run_sw_nlm(const MethodJob& job);
+uint64_t sw_nlm_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
+                      int32_t threads);
+
 }  // namespace grainless

@@ -83,11 +83,27 @@ void add_upsampled(const Planes& smoothed, const Rect& coarse_image, const Plane
 }
 
 void run_method(const Plan& plan, const MethodJob& job) {
-  if (plan.method == static_cast<int32_t>(Method::kBm3d)) {
-    run_bm3d(job);
-  } else {
-    run_nlm(job);
+  switch (static_cast<Method>(plan.method)) {
+    case Method::kBm3d:
+      return run_bm3d(job);
+    case Method::kNlm:
+      return run_nlm(job);
+    case Method::kSwNlm:
+      return run_sw_nlm(job);
   }
+}
+
+uint64_t method_bytes(const Plan& plan, const LevelPlan& level, int32_t width, int32_t height,
+                      int32_t threads) {
+  switch (static_cast<Method>(plan.method)) {
+    case Method::kBm3d:
+      return bm3d_bytes(level, plan.channels, width, height, threads);
+    case Method::kNlm:
+      return nlm_bytes(level, plan.channels, width, height, threads);
+    case Method::kSwNlm:
+      return sw_nlm_bytes(level, plan.channels, width, height, threads);
+  }
+  return 0;
 }
 
 Callbacks part_of(const Callbacks& callbacks, int32_t level, int32_t count) {
@@ -142,10 +158,7 @@ uint64_t levels_bytes(const Plan& plan, int32_t width, int32_t height, int32_t t
   uint64_t most = 0, planes = 0;
   for (int32_t l = 0; l < plan.level_count; ++l) {
     const int32_t w = level_size(width, l), h = level_size(height, l);
-    const uint64_t method = plan.method == static_cast<int32_t>(Method::kBm3d)
-                                ? bm3d_bytes(plan.level[l], plan.channels, w, h, threads)
-                                : nlm_bytes(plan.level[l], plan.channels, w, h, threads);
-    most = std::max(most, method);
+    most = std::max(most, method_bytes(plan, plan.level[l], w, h, threads));
     // Unfiltered, filtered and result, of which level 0 has the first and last already.
     if (plan.level_count > 1) planes += (l == 0 ? 1 : 4) * Planes::bytes(plan.channels, w, h);
   }

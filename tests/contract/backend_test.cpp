@@ -49,6 +49,41 @@ const Case kCases[] = {
     {"NlmSmall", Method::kNlm, {Component::kFloat, 3}, 5, 3, {}},
     {"NlmOne", Method::kNlm, {Component::kU16, 2}, 64, 50, {{"centre", "one"}}},
     {"NlmZero", Method::kNlm, {Component::kFloat, 1}, 64, 50, {{"centre", "zero"}}},
+    {"SwNlmGrey",
+     Method::kSwNlm,
+     {Component::kFloat, 1},
+     201,
+     167,
+     {{"search", "21"}, {"patch", "7"}}},
+    {"SwNlmColour", Method::kSwNlm, {Component::kU8, 4}, 130, 151, {{"patch", "5"}}},
+    {"SwNlmAuto", Method::kSwNlm, {Component::kFloat, 3}, 120, 90, {}},
+    {"SwNlmWide",
+     Method::kSwNlm,
+     {Component::kFloat, 1},
+     70,
+     61,
+     {{"search", "41"}, {"patch", "9"}}},
+    {"SwNlmLargePatch",
+     Method::kSwNlm,
+     {Component::kU16, 1},
+     50,
+     41,
+     {{"search", "9"}, {"patch", "16"}}},
+    {"SwNlmEvenPatch",
+     Method::kSwNlm,
+     {Component::kHalf, 3},
+     77,
+     83,
+     {{"patch", "4"}, {"search", "15"}}},
+    {"SwNlmSmall", Method::kSwNlm, {Component::kFloat, 3}, 5, 3, {}},
+    {"SwNlmOne", Method::kSwNlm, {Component::kU16, 2}, 64, 50, {{"centre", "one"}}},
+    {"SwNlmStrong", Method::kSwNlm, {Component::kFloat, 1}, 64, 50, {{"strength", "170"}}},
+    {"SwNlmApart",
+     Method::kSwNlm,
+     {Component::kFloat, 3},
+     64,
+     50,
+     {{"luma", "60"}, {"chroma", "150"}}},
     {"NlmApart", Method::kNlm, {Component::kFloat, 3}, 64, 50, {{"luma", "60"}, {"chroma", "150"}}},
 };
 
@@ -117,7 +152,7 @@ TEST(ContractMemory, AMemoryLimitGivesTheSameBits) {
   if (g_device == "cpu") return;  // the limit is of graphics memory
   Engine engine({g_module_dir, 2});
   const TestImage image = noisy_picture({Component::kU8, 3}, 2300, 1900, 15.0f);
-  for (Method method : {Method::kBm3d, Method::kNlm}) {
+  for (Method method : {Method::kBm3d, Method::kNlm, Method::kSwNlm}) {
     Params params;
     params.method = static_cast<int32_t>(method);
     params.device = g_device;

@@ -54,7 +54,7 @@ TEST(Loader, ADeviceThatDoesNotExistIsRefused) {
 
 TEST(Loader, TileBytesNeedNoDevice) {
   Params params;
-  for (const Method method : {Method::kNlm, Method::kBm3d}) {
+  for (const Method method : {Method::kNlm, Method::kBm3d, Method::kSwNlm}) {
     params.method = static_cast<int32_t>(method);
     for (const int32_t channels : {1, 3, 4}) {
       const PixelFormat format{Component::kU8, channels};

@@ -21,6 +21,8 @@ DATA = pathlib.Path(__file__).parent / "data"
 CASES = [
     ("camera.pgm", 25, "--method bm3d", "camera-bm3d.pgm", 29.44),
     ("camera.pgm", 25, "--method nlm", "camera-nlm.pgm", 28.73),
+    ("camera.pgm", 25, "--method sw-nlm", "camera-sw-nlm.pgm", 28.00),
+    ("coffee.ppm", 25, "--method sw-nlm", "coffee-sw-nlm.ppm", 28.68),
     ("chelsea.pgm", 50, "--method bm3d --quality high", "chelsea-bm3d-high.pgm", 25.79),
     ("astronaut.ppm", 15, "--method bm3d", "astronaut-bm3d.ppm", 32.12),
     ("coffee.ppm", 25, "--method nlm --quality high", "coffee-nlm-high.ppm", 30.53),

@@ -78,11 +78,13 @@ TEST(Params, OnlyParametersOfTheMethodApply) {
   EXPECT_TRUE(param_applies(params, "step"));
   EXPECT_FALSE(param_applies(params, "centre"));
   EXPECT_FALSE(param_applies(params, "sigma"));
-  params.method = static_cast<int32_t>(Method::kNlm);
   params.auto_sigma = false;
-  EXPECT_FALSE(param_applies(params, "step"));
-  EXPECT_TRUE(param_applies(params, "centre"));
   EXPECT_TRUE(param_applies(params, "sigma"));
+  for (Method method : {Method::kNlm, Method::kSwNlm}) {
+    params.method = static_cast<int32_t>(method);
+    EXPECT_FALSE(param_applies(params, "step"));
+    EXPECT_TRUE(param_applies(params, "centre"));
+  }
 }
 
 }  // namespace

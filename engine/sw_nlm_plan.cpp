@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// The difference of two noisy copies of one patch has the deviation sqrt(2) sigma; the sources of
+// Shapiro-Wilk NLM divide by it in one place and by 2 sigma in another (Yamanappa et al. 2018; van
+// der Vuurst 2023). Only with sqrt(2) sigma do their gates, |mean| and |deviation - 1| under the
+// standard error, hold for equal patches.
+#include "sw_nlm_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "shapiro_wilk.h"
+
+namespace grainless {
+namespace {
+
+constexpr double kAlpha = 0.05;  // of equal patches, the test rejects so many
+
+// Match values a sigma: rounding adds 1 / (12 * 16^2) of the noise variance, and the largest
+// sums (16 x 16 pixels, four times the strength) stay within an int.
+constexpr double kUnit = 16.0;
+constexpr double kLargestScale = 64.0;  // of match values of 16 bits
+
+constexpr int32_t kSearch[3] = {11, 21, 21};  // by quality
+
+// More strength lets pairs in that differ more than noise does; it never shuts any out, so that
+// more strength never leaves more noise. Less keeps a share of the noise instead.
+SwNlmGate make_gate(double strength, int32_t pixels, int32_t channels, double unit, double h) {
+  const double n = pixels, wider = std::max(strength, 1.0);
+  const double variance = 2 * unit * unit;  // of a difference of two noisy match values
+  const auto lowest = [](double count) { return std::pow(1 + 1 / std::sqrt(count), -2); };
+  const auto highest = [](double count) { return std::pow(1 - 1 / std::sqrt(count), -2); };
+  const double most = n * (n - 1) * variance * wider * wider * highest(n);
+  SwNlmGate gate{};
+  gate.least_spread = static_cast<int32_t>(n * (n - 1) * variance * lowest(n));
+  gate.most_spread = static_cast<int32_t>(most);
+  gate.most_square = static_cast<int32_t>(most / (n - 1));
+  gate.most_chroma = static_cast<int32_t>(2 * n * variance * wider * wider * highest(2 * n));
+  gate.fallback.enabled = 1;
+  gate.fallback.gain = static_cast<float>(1 / (n * channels * unit * unit * wider * wider));
+  gate.fallback.decay = static_cast<float>(1 / (h * h));
+  return gate;
+}
+
+void set_matching(SwNlmPlan& plan, const double* noise, int32_t channels, double& unit) {
+  double largest = 0.01, sigma[kMaxChannels] = {};
+  for (int32_t c = 0; c < channels; ++c) largest = std::max(largest, noise[c]);
+  for (int32_t c = 0; c < channels; ++c) {
+    sigma[c] = std::max(noise[c], largest / 4);
+    unit = std::min(unit, kLargestScale * sigma[c]);
+  }
+  for (int32_t c = 0; c < channels; ++c) {
+    plan.match_scale[c] = static_cast<float>(unit / sigma[c]);
+    plan.match_centre[c] =
+        static_cast<float>(c > 0 ? 0.0 : 127.5 * (channels == 3 ? std::sqrt(3.0) : 1.0));
+  }
+}
+
+}  // namespace
+
+int32_t sw_nlm_patch(const Params& params, double sigma) {
+  if (params.patch != 0) return params.patch;
+  return sigma <= 15 ? 3 : sigma <= 40 ? 5 : 7;
+}
+
+SwNlmPlan make_sw_nlm(const Params& params, int32_t patch, const double* noise, int32_t channels,
+                      double fallback_h) {
+  SwNlmPlan plan{};
+  plan.patch = patch;
+  plan.radius = (params.search != 0 ? params.search : kSearch[params.quality]) / 2;
+  plan.centre = params.centre;
+  double unit = kUnit;
+  set_matching(plan, noise, channels, unit);
+
+  const int32_t pixels = patch * patch;
+  const std::vector<double> a = shapiro_wilk_coefficients(pixels);
+  const double one = std::ldexp(1.0, kSwCoefficientBits);
+  for (size_t i = 0; i < a.size(); ++i)
+    plan.coefficient[i] = static_cast<int16_t>(std::rint(one * a[i]));
+  plan.norm = static_cast<float>(pixels / (one * one));
+  plan.least_w = static_cast<float>(shapiro_wilk_threshold(pixels, kAlpha));
+
+  const double luma = params.strength * params.luma / 1e4;
+  const double chroma = params.strength * params.chroma / 1e4;
+  for (int32_t c = 0; c < channels; ++c) {
+    plan.share[c] = static_cast<float>(std::min(c == 0 ? luma : chroma, 1.0));
+  }
+  plan.luma = make_gate(luma, pixels, channels, unit, fallback_h);
+  plan.chroma = channels == 3 ? make_gate(chroma, pixels, channels, unit, fallback_h) : plan.luma;
+  plan.joint = channels == 1 || std::max(luma, 1.0) == std::max(chroma, 1.0) ? 1 : 0;
+  return plan;
+}
+
+}  // namespace grainless
