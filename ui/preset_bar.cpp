@@ -80,6 +80,7 @@ PresetBar::PresetBar(GimpProcedureConfig* config, std::function<Params()> params
 PresetBar::~PresetBar() {
   g_signal_handler_disconnect(config_, changed_);
   g_signal_handlers_disconnect_by_data(combo_, this);
+  if (idle_ != 0) g_source_remove(idle_);
 }
 
 GtkWidget* PresetBar::make_menu() {
@@ -106,10 +107,24 @@ void PresetBar::add_action(GtkWidget* menu, const char* label, void (PresetBar::
   GtkWidget* item = gtk_menu_item_new_with_mnemonic(label);
   if (action == &PresetBar::remove) delete_ = item;
   g_signal_connect_data(
-      item, "activate", G_CALLBACK(+[](GtkMenuItem*, Call* call) { (call->bar->*call->action)(); }),
+      item, "activate", G_CALLBACK(+[](GtkMenuItem*, Call* call) { call->bar->act(call->action); }),
       new Call{this, action}, [](gpointer call, GClosure*) { delete static_cast<Call*>(call); },
       GConnectFlags{});
   gtk_menu_shell_append(GTK_MENU_SHELL(menu), item);
+}
+
+// Not at once: the actions wait for answers in windows of their own, and a screen reader that chose
+// the item waits for the menu's.
+void PresetBar::act(void (PresetBar::*action)()) {
+  action_ = action;
+  if (idle_ != 0) return;
+  const auto begin = +[](gpointer data) -> gboolean {
+    auto* self = static_cast<PresetBar*>(data);
+    self->idle_ = 0;
+    (self->*self->action_)();
+    return G_SOURCE_REMOVE;
+  };
+  idle_ = g_idle_add(begin, this);
 }
 
 void PresetBar::list_presets() {
@@ -156,9 +171,15 @@ void PresetBar::choose() {
   if (entry.status.ok()) {
     apply(entry.settings);
   } else {
-    complain(entry.status.message());
+    act(&PresetBar::explain);
   }
   show_current();
+}
+
+void PresetBar::explain() {
+  for (const Entry& entry : entries_) {
+    if (entry.id == chosen_ && !entry.status.ok()) return complain(entry.status.message());
+  }
 }
 
 void PresetBar::apply(const Settings& settings) {

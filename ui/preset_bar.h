@@ -33,10 +33,12 @@ class PresetBar {
 
   GtkWidget* make_menu();
   void add_action(GtkWidget* menu, const char* label, void (PresetBar::*action)());
+  void act(void (PresetBar::*action)());
   void list_presets();
   // Shows which preset the settings are, the one chosen last where several say the same.
   void show_current();
   void choose();
+  void explain();  // why the chosen preset can't be used
   const Entry& active() const;
   void apply(const Settings& settings);
   // Saves under the user's name, lists and chooses it; false: says what went wrong.
@@ -60,6 +62,8 @@ class PresetBar {
   std::string chosen_;          // id of the last one that was chosen
   bool showing_ = false;        // the box follows the settings, not the user
   gulong changed_ = 0;
+  void (PresetBar::*action_)() = nullptr;  // to be begun when idle
+  guint idle_ = 0;
 };
 
 }  // namespace grainless::ui
