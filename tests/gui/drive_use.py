@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT
+"""Presets, help, reset, odd layers, and leaving the dialog while it computes: drive_use.py WORK"""
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import traceback
+import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "manual"))
+import check  # noqa: E402
+import desktop  # noqa: E402
+from desktop import Atspi, click, find, find_all, wait_for  # noqa: E402
+from session import Session, Window, active_title, keys, outline, press_with_mouse  # noqa: E402
+
+PRESETS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "grainless" / "presets"
+
+
+def preset_is(window, name):
+    wait_for(f"the preset {name}", lambda: window.selected("Preset") == name, 10)
+
+
+def is_showing(widget):
+    return widget.get_state_set().contains(Atspi.StateType.SHOWING)
+
+
+def preset_menu(window, item):
+    press_with_mouse(window.widget("toggle button", "Preset menu"))
+    click(wait_for(item, lambda: (lambda found: found if found and is_showing(found) else None)(
+        find(window.root, "menu item", item))))
+
+
+def answer_file_chooser(window, title, button, path):
+    wait_for("the keyboard", lambda: active_title() == title, 20)
+    if button == "Import":
+        keys("ctrl+l")  # shows the entry for a file's path
+    entry = wait_for("the path's entry", lambda: next(
+        (found for found in find_all(window.frame(title), "text", lambda name: True) if is_showing(found)), None), 20)
+    entry.get_editable_text_iface().set_text_contents(str(path))
+    click(wait_for(button, lambda: (lambda found: found if found and desktop.is_sensitive(found) else None)(
+        find(window.frame(title), "button", button)), 20))
+    wait_for(f"the end of '{title}'", lambda: active_title() != title, 20)
+
+
+def presets_change_settings(session):
+    session.ask("open_layer", 90, 70)
+    window = Window(session)
+    preset_is(window, "Standard")
+    window.choose("Preset", "Strong")
+    wait_for("the preset's strength", lambda: window.number("Strength") == 140, 10)
+    assert window.number("Colour noise") == 120
+    window.set_number("Strength", 65)
+    preset_is(window, "Your own settings")
+    window.set_number("Strength", 140)
+    preset_is(window, "Strong")
+    window.choose("Preset", "Colour noise only")
+    wait_for("lightness alone", lambda: window.number("Lightness noise") == 0, 10)
+    assert window.number("Strength") == 100, "the preset before left something behind"
+    return window
+
+
+def presets_are_saved(window):
+    window.set_number("Strength", 65)
+    preset_menu(window, "Save As…")
+    frame = window.frame("Save Preset")
+    save = wait_for("Save", lambda: find(frame, "button", "Save"))
+    entry = wait_for("the name's entry", lambda: find(frame, "text", "Name of the preset:") or find(frame, "text", ""))
+    for bad in ("a/b", "High ISO"):
+        entry.get_editable_text_iface().set_text_contents(bad)
+        wait_for(f"a refusal of '{bad}'", lambda: not desktop.is_sensitive(save), 10)
+    entry.get_editable_text_iface().set_text_contents("Zoë's attic")
+    wait_for("a name that is taken", lambda: desktop.is_sensitive(save), 10)
+    click(save)
+    preset_is(window, "Zoë's attic")
+    text = (PRESETS / "Zoë's attic.preset").read_text(encoding="utf-8")
+    assert "strength = 65\n" in text and "luma = 0\n" in text and "device" not in text, text
+    window.choose("Preset", "Standard")
+    wait_for("the default", lambda: window.number("Strength") == 100, 10)
+    window.choose("Preset", "Zoë's attic")
+    wait_for("what was saved", lambda: window.number("Strength") == 65 and window.number("Lightness noise") == 0, 10)
+
+
+def presets_travel(window, work):
+    arriving, exported = work / "From a friend.preset", work / "out.preset"
+    exported.unlink(missing_ok=True)
+    arriving.write_text("# by a friend\nstrength = 130\n", encoding="utf-8")
+    preset_menu(window, "Import…")
+    answer_file_chooser(window, "Import Preset", "Import", arriving)
+    preset_is(window, "From a friend")
+    assert window.number("Strength") == 130 and window.number("Lightness noise") == 0
+    assert (PRESETS / "From a friend.preset").exists()
+    (PRESETS / "Broken.preset").write_text("strength = 5\nstrenght = 5\n", encoding="utf-8")
+    preset_menu(window, "Export…")
+    answer_file_chooser(window, "Export Preset", "Export", exported)
+    wait_for("the file", exported.exists, 10)
+    assert exported.read_bytes() == (PRESETS / "From a friend.preset").read_bytes()
+
+
+def broken_presets_are_refused(window):
+    """Known to the box since the last preset was deleted."""
+    window.choose("Preset", "Broken")
+    wait_for("the complaint", lambda: window.label("Broken.preset, line 2: there is no parameter 'strenght'"))
+    window.press("Close")
+    wait_for("the complaint's end", lambda: active_title() == "Grainless Denoise", 20)
+    preset_is(window, "Your own settings")
+    assert window.number("Strength") == 65
+
+
+def presets_are_deleted(window):
+    window.choose("Preset", "Zoë's attic")
+    preset_is(window, "Zoë's attic")
+    preset_menu(window, "Delete…")
+    wait_for("the question", lambda: window.label("Delete the preset “Zoë's attic”?"))
+    window.press("Delete")
+    wait_for("the file's end", lambda: not (PRESETS / "Zoë's attic.preset").exists(), 10)
+    preset_is(window, "Your own settings")
+    assert not desktop.is_sensitive(window.widget("menu item", "Delete…"))
+
+
+def reset_restores_the_defaults(window):
+    window.set_number("Noise level", 33)
+    window.press("Reset")
+    window.press("Reset to Factory Defaults")
+    wait_for("the defaults", lambda: window.number("Strength") == 100 and window.number("Noise level") == 10, 10)
+    preset_is(window, "Standard")
+
+
+def prepare_browser(work):
+    """HTML opens in a program that writes down what it was given."""
+    opened = work / "opened"
+    opened.unlink(missing_ok=True)
+    browser = work / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf "%s" "$1" >{str(opened)!r}.part && mv {str(opened)!r}.part {str(opened)!r}\n')
+    browser.chmod(0o755)
+    applications = pathlib.Path(os.environ["XDG_DATA_HOME"]) / "applications"
+    applications.mkdir(parents=True, exist_ok=True)
+    (applications / "test-browser.desktop").write_text(
+        f"[Desktop Entry]\nType=Application\nName=Test browser\nExec={browser} %u\nMimeType=text/html;\n")
+    config = pathlib.Path(os.environ["XDG_CONFIG_HOME"])
+    config.mkdir(parents=True, exist_ok=True)
+    (config / "mimeapps.list").write_text("[Default Applications]\ntext/html=test-browser.desktop\n")
+    return opened
+
+
+def help_opens_the_manual(window, opened):
+    for how in (lambda: window.press("Help"), lambda: keys("F1")):
+        opened.unlink(missing_ok=True)
+        how()
+        wait_for("the browser", opened.exists, 20)
+        address = urllib.parse.urlparse(opened.read_text())
+        path = pathlib.Path(urllib.parse.unquote(address.path) or opened.read_text())
+        assert address.scheme in ("file", "") and not list(check.complaints(path)), address
+
+
+def odd_layer(session, width, height, precision, *texts):
+    """The dialog opens, says one of the texts, and OK applies."""
+    before = session.ask("open_layer", width, height, precision)
+    window = Window(session)
+    wait_for("the preview's answer", lambda: window.label(*texts))
+    after = window.end("OK")
+    assert after["status"] == "success", after
+    assert (after["width"], after["height"]) == (width, height)
+    return before["pixels"] != after["pixels"]
+
+
+def large_layer(session):
+    """24 megapixels, left in three ways while they are computed, then applied."""
+    before = session.ask("open_layer", 6000, 4000)
+    for leave in ("Escape", "alt+F4", None):
+        window = Window(session)
+        window.choose("Quality", "High")
+        window.set_number("Strength", 90)
+        wait_for("work", lambda: window.label("Measuring the noise", "Computing the preview", "Reading the layer"))
+        if leave is None:
+            window.press("Cancel")
+        else:
+            keys(leave)
+        after = window.gone(30)
+        assert after["status"] == "cancel", after
+        assert (after["pixels"], after["dirty"]) == (before["pixels"], before["dirty"]), "a cancelled run left a trace"
+    window = Window(session)
+    window.choose("Method", "Non-Local Means")
+    window.choose("Quality", "Fast")
+    wait_for("the preview", lambda: window.label("Preview by"))
+    after = window.end("OK", 240)
+    assert after["status"] == "success" and after["pixels"] != before["pixels"], after
+
+
+def steps(session, work):
+    opened = prepare_browser(work)
+    window = None
+
+    def open_window():
+        nonlocal window
+        window = presets_change_settings(session)
+
+    yield "a preset changes the settings, and the box follows them", open_window
+    yield "presets are saved under safe names", lambda: presets_are_saved(window)
+    yield "presets are imported and exported", lambda: presets_travel(window, work)
+    yield "presets are deleted", lambda: presets_are_deleted(window)
+    yield "broken presets are refused", lambda: broken_presets_are_refused(window)
+    yield "reset restores the defaults", lambda: reset_restores_the_defaults(window)
+    yield "Help and F1 open the manual", lambda: help_opens_the_manual(window, opened)
+    yield "Escape ends the dialog", lambda: (keys("Escape"), window.gone())
+    yield "1 × 1", lambda: odd_layer(session, 1, 1, "u8", "Preview by", "smaller than")
+    yield "1 × 2000", lambda: odd_layer(session, 1, 2000, "u8", "Preview by", "smaller than")
+    yield "a layer of linear floats", lambda: expect(odd_layer(session, 120, 90, "float", "Preview by"))
+    yield "24 megapixels: left while computing, then applied", lambda: large_layer(session)
+
+
+def expect(changed):
+    assert changed, "nothing was denoised"
+
+
+def main():
+    work = pathlib.Path(sys.argv[1])
+    session = Session(work)
+    step = "GIMP starts"
+    try:
+        wait_for("GIMP", lambda: desktop.application("gimp"))
+        for step, body in steps(session, work):
+            begun = time.monotonic()
+            body()
+            print(f"ok - {step}", flush=True)
+            print(f"# {time.monotonic() - begun:.1f} s", flush=True)
+        print("# end", flush=True)
+        return 0
+    except Exception:
+        subprocess.run(["import", "-window", "root", str(work / "failed.png")], check=False)
+        (work / "failed.txt").write_text(outline(desktop.application("grainless")), encoding="utf-8")
+        print(f"not ok - {step}")
+        print("\n".join("# " + line for line in traceback.format_exc().splitlines()), flush=True)
+        return 1
+    finally:
+        session.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Runs in GIMP's Python beside the window: does what session.py asks for. WORK is set by the caller."""
+import hashlib
+import json
+import os
+import pathlib
+import time
+import traceback
+
+import gi
+
+gi.require_version("Gimp", "3.0")
+gi.require_version("Gegl", "0.4")
+import numpy as np  # noqa: E402
+from gi.repository import Gegl, Gimp  # noqa: E402
+
+folder = pathlib.Path(WORK)  # noqa: F821
+FORMATS = {"u8": (Gimp.Precision.U8_NON_LINEAR, "R'G'B' u8"), "float": (Gimp.Precision.FLOAT_LINEAR, "R~G~B~ float")}
+layer = display = None
+
+
+def open_layer(width, height, precision="u8", sigma=12):
+    """A new image with one layer of noise on a ramp becomes the one that the others are about."""
+    global layer, display
+    if display is not None:
+        display.delete()  # and the image with it
+    kind, name = FORMATS[precision]
+    image = Gimp.Image.new_with_precision(width, height, Gimp.ImageBaseType.RGB, kind)
+    layer = Gimp.Layer.new(image, "layer", width, height, Gimp.ImageType.RGB_IMAGE, 100, Gimp.LayerMode.NORMAL)
+    image.insert_layer(layer, None, 0)
+    random = np.random.default_rng(7)
+    band = min(height, 256)  # the same rows again and again: noise of 24 megapixels takes a while
+    ramp = np.linspace(60, 190, width)[None, :, None] + random.normal(0, sigma, (band, width, 3))
+    rows = np.clip(ramp, 0, 255).astype(np.float32)
+    rows = np.rint(rows).astype(np.uint8) if precision == "u8" else rows / 255
+    data = np.tile(rows, (-(-height // band), 1, 1))[:height]
+    buffer = layer.get_buffer()
+    buffer.set(Gegl.Rectangle.new(0, 0, width, height), name, np.ascontiguousarray(data).tobytes())
+    buffer.flush()
+    layer.update(0, 0, width, height)
+    image.clean_all()
+    display = Gimp.Display.new(image)
+    Gimp.displays_flush()
+    return state()
+
+
+def state():
+    width, height = layer.get_width(), layer.get_height()
+    data = layer.get_buffer().get(Gegl.Rectangle.new(0, 0, width, height), 1.0, None, Gegl.AbyssPolicy.NONE)
+    return {"pixels": hashlib.sha256(data).hexdigest(), "width": width, "height": height,
+            "dirty": bool(layer.get_image().is_dirty())}
+
+
+def run_filter():
+    """Opens the dialog and waits for its end."""
+    procedure = Gimp.get_pdb().lookup_procedure("plug-in-grainless-denoise")
+    config = procedure.create_config()
+    config.set_property("run-mode", Gimp.RunMode.INTERACTIVE)
+    config.set_property("image", layer.get_image())
+    config.set_core_object_array("drawables", [layer])
+    values = procedure.run(config)
+    return {"status": values.index(0).value_nick, "message": Gimp.get_pdb().get_last_error() or "", **state()}
+
+
+done = 0
+while True:
+    time.sleep(0.05)
+    path = folder / "request.json"
+    request = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"number": 0}
+    if request["number"] == done:
+        continue
+    done = request["number"]
+    try:
+        answer = {"result": globals()[request["call"]](*request["arguments"])}
+    except Exception:
+        answer = {"error": traceback.format_exc()}
+    part = folder / "answer.part"
+    part.write_text(json.dumps(answer), encoding="utf-8")
+    os.replace(part, folder / f"answer{done}.json")
