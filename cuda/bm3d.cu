@@ -7,26 +7,13 @@
 
 #include "bm3d_stage.cuh"
 #include "check.h"
+#include "engine/bm3d_math.h"
 
 namespace grainless::cuda {
 namespace {
 
-constexpr int kFinishThreads = 256;
 constexpr double kFirstStageShare = 0.35;  // of the time
 constexpr double kMatchingShare = 0.4;     // of a stage's time
-
-__global__ void finish_channel(const PixelSums* sums, const float* noisy, int noisy_stride,
-                               float* out, int out_stride, int width, int height) {
-  const int x = blockIdx.x * kFinishThreads + threadIdx.x;
-  if (x >= width) return;
-  for (int y = blockIdx.y; y < height; y += gridDim.y) {
-    const PixelSums pixel = sums[static_cast<size_t>(y) * width + x];
-    const float removed = static_cast<float>(static_cast<long long>(pixel.removed)) * kRemovedUnit;
-    const float weight = static_cast<float>(pixel.weight) * kWeightUnit;
-    out[static_cast<size_t>(y) * out_stride + x] =
-        noisy[static_cast<size_t>(y) * noisy_stride + x] - removed / weight;
-  }
-}
 
 Rect image_of(const MethodJob& job) {
   return {0, 0, job.image_width, job.image_height};
@@ -98,16 +85,15 @@ void run_channel(const StageJob& job, int c, double progress_from, double progre
   if (!(job.stage->shrink[c] > 0)) return copy_channel(job.noisy, job.out, c, stream);
   check(cudaMemsetAsync(job.sums, 0, sizeof(PixelSums) * rect.width * rect.height, stream),
         "clearing sums");
-  const auto filter = job.stage->patch > 8 ? filter_stage_any : filter_stage;
+  const bool first = job.pilot.data == nullptr;
+  const int patch = job.stage->patch;
+  const auto filter = patch > 8 || (first && patch < 8) ? filter_stage_any
+                      : first                           ? filter_first_stage
+                                                        : filter_stage;
   filter(job, c, progress_from, progress_to);
-  const float* noisy = job.noisy.plane(c) +
-                       static_cast<size_t>(rect.y - job.noisy.rect.y) * job.noisy.stride + rect.x -
-                       job.noisy.rect.x;
-  const dim3 blocks((rect.width + kFinishThreads - 1) / kFinishThreads,
-                    std::min(rect.height, 65535));
-  finish_channel<<<blocks, kFinishThreads, 0, stream>>>(
-      job.sums, noisy, job.noisy.stride, job.out.plane(c), job.out.stride, rect.width, rect.height);
-  check_launch("BM3D estimate");
+  finish_channel(job, c,
+                 first ? first_stage_sums(job.stage->group, job.stage->shrink[c]).ratio
+                       : kRemovedUnit / kWeightUnit);
 }
 
 int device_attribute(cudaDeviceAttr attribute) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Collaborative filtering of patches up to 8 x 8 (smaller ones are filled with zeros, which all
+// The second stage's filter of patches up to 8 x 8 (smaller ones are filled with zeros, which all
 // transforms keep).
 //
 // A warp filters a group: lane 4 g + t has the pixels (row 2 t and 2 t + 1, column g) of every
@@ -147,7 +147,7 @@ __device__ __forceinline__ void take_turn(int number, int last, const Body& body
 
 // What a reference's warp does: transforms, shrinks, and adds when its turn has come. Groups have
 // up to kLargest patches.
-template <bool kWiener, bool kFull, int kLargest>
+template <bool kFull, int kLargest>
 struct GroupFilter {
   const FilterArgs& args;
   const Lane& lane;
@@ -171,22 +171,15 @@ struct GroupFilter {
   // Leaves what is removed from the patches in the stage; returns their weight.
   template <int kCount>
   __device__ __forceinline__ float run() const {
-    const float base = kWiener ? reference_pixel(pilot, args.pilot_stride)
-                               : reference_pixel(noisy, args.noisy_stride);
+    const float base = reference_pixel(pilot, args.pilot_stride);
     const auto load = [&](const float* window, int stride) {
       load_group<kFull>(window, stride, offset(stride), kCount, base, lane, forward, stage);
     };
-    float weight;
-    if constexpr (kWiener) {
-      float parts[2][kCount];
-      load(pilot, args.pilot_stride);
-      weight = wiener_parts<kCount>(stage, args.shrink, lane.index, parts);
-      load(noisy, args.noisy_stride);
-      weigh(parts, stage);
-    } else {
-      load(noisy, args.noisy_stride);
-      weight = hard_threshold<kCount>(stage, args.shrink, lane.index);
-    }
+    float parts[2][kCount];
+    load(pilot, args.pilot_stride);
+    const float weight = wiener_parts<kCount>(stage, args.shrink, lane.index, parts);
+    load(noisy, args.noisy_stride);
+    weigh(parts, stage);
     transform_back(kCount, inverse, stage);
     return weight;
   }
@@ -243,7 +236,7 @@ __device__ void add_region(const FilterArgs& args, const float2* region, int x0,
   }
 }
 
-template <bool kWiener, bool kFull, int kLargest>
+template <bool kFull, int kLargest>
 __global__ void __launch_bounds__(kMostWarps * 32, 1)
     filter_cells(const __grid_constant__ FilterArgs args) {
   extern __shared__ float2 sums[];
@@ -282,8 +275,8 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
     const float* pilot = args.pilot +
                          static_cast<ptrdiff_t>(y - args.pilot_rect.y) * args.pilot_stride + x -
                          args.pilot_rect.x;
-    const GroupFilter<kWiener, kFull, kLargest> filter{args,  lane,  forward, inverse, stage,
-                                                       noisy, pilot, entry,   count};
+    const GroupFilter<kFull, kLargest> filter{args,  lane,  forward, inverse, stage,
+                                              noisy, pilot, entry,   count};
     const float weight = filter.run();
     take_turn(number, rounds * warps - 1,
               [&] { filter.add(weight, sums + (y - y0) * args.region_width + x - x0); });
@@ -306,9 +299,8 @@ int warps_of_block(const StageJob& job, const BytesFor& bytes_for) {
 using Kernel = void (*)(FilterArgs);
 
 template <bool kFull>
-Kernel kernel_for(bool wiener, int largest) {
-  if (largest > 16) return wiener ? filter_cells<true, kFull, 32> : filter_cells<false, kFull, 32>;
-  return wiener ? filter_cells<true, kFull, 16> : filter_cells<false, kFull, 16>;
+Kernel kernel_for(int largest) {
+  return largest > 16 ? filter_cells<kFull, 32> : filter_cells<kFull, 16>;
 }
 
 void set_padded(const Bm3dStage& stage, FilterArgs& args) {
@@ -338,15 +330,13 @@ void set_cell(const Bm3dStage& stage, FilterArgs& args) {
 
 void filter_stage(const StageJob& job, int c, double progress_from, double progress_to) {
   const Bm3dStage& stage = *job.stage;
-  const bool wiener = job.pilot.data != nullptr;
-  const DevicePlanes& pilot = wiener ? job.pilot : job.noisy;
   FilterArgs args{};
   args.noisy = job.noisy.plane(c);
   args.noisy_rect = job.noisy.rect;
   args.noisy_stride = job.noisy.stride;
-  args.pilot = pilot.plane(c);
-  args.pilot_rect = pilot.rect;
-  args.pilot_stride = pilot.stride;
+  args.pilot = job.pilot.plane(c);
+  args.pilot_rect = job.pilot.rect;
+  args.pilot_stride = job.pilot.stride;
   args.out = job.out.rect;
   args.grid = job.grid;
   args.groups = job.groups;
@@ -363,8 +353,8 @@ void filter_stage(const StageJob& job, int c, double progress_from, double progr
   };
   const int warps = warps_of_block(job, bytes_for);
   const size_t bytes = bytes_for(warps);
-  const auto kernel = stage.patch == kPatchSide ? kernel_for<true>(wiener, largest)
-                                                : kernel_for<false>(wiener, largest);
+  const auto kernel =
+      stage.patch == kPatchSide ? kernel_for<true>(largest) : kernel_for<false>(largest);
   allow_shared(kernel, bytes);
   const ReferenceGrid& grid = job.grid;
   args.first_column = grid.column / args.cell;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Collaborative filtering of any patch, a block a group, all in shared memory: for patches larger
-// than 8 x 8, whose coefficients no warp can hold. Arithmetic as in bm3d_filter.cu: what is removed
-// is transformed back.
+// than 8 x 8, whose coefficients no warp can hold, and in the first stage for smaller ones, too.
+// That stage's arithmetic is the CPU's to the bit (engine/bm3d_math.h): compiled without
+// contraction.
 #include <algorithm>
 
 #include "bm3d_aggregate.cuh"
 #include "bm3d_stage.cuh"
 #include "check.h"
+#include "engine/bm3d_math.h"
 
 namespace grainless::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr float kHalfRoot = 0.707106781f;
 
 struct AnyArgs {
   DevicePlanes noisy, pilot, out;
@@ -36,7 +37,7 @@ __device__ void multiply_lines(const float* m, int patch, int count, bool column
       float sum = 0;
 #pragma unroll
       for (int i = 0; i < kMaxPatch; ++i) {
-        if (i < patch) sum = fmaf(m[k * patch + i], in[i], sum);
+        if (i < patch) sum += m[k * patch + i] * in[i];
       }
       at[k * between] = sum;
     }
@@ -49,14 +50,14 @@ __device__ void transform(const float* m, int patch, int count, float* group) {
   multiply_lines(m, patch, count, true, group);
 }
 
-// Orthonormal Haar transform of one coefficient along the group.
+// Haar transform of one coefficient along the group (bm3d_math.h: haar_gain).
 __device__ void haar(float* v, int count, int size, bool forward) {
   for (int i = 1; i < count; i *= 2) {
     const int step = forward ? i : count / 2 / i;
     for (int j = 0; j < count; j += 2 * step) {
       const float a = v[j * size], b = v[(j + step) * size];
-      v[j * size] = (a + b) * kHalfRoot;
-      v[(j + step) * size] = (a - b) * kHalfRoot;
+      v[j * size] = a + b;
+      v[(j + step) * size] = a - b;
     }
   }
 }
@@ -79,16 +80,19 @@ __device__ void load_group(const DevicePlanes& planes, int channel, int patch, i
   __syncthreads();
 }
 
-// Leaves what is removed from one coefficient of all patches; returns the sum of squared weights.
+// Leaves what is removed from one coefficient of all patches, divided by its gain; returns the sum
+// of squared weights.
 __device__ float shrink(float* v, const float* pilot, int count, int size, float amount,
                         bool has_mean) {
   float sum = 0;
   for (int m = 0; m < count; ++m) {
-    float removed = fabsf(v[m * size]) > amount ? 0.0f : 1.0f;
-    if (pilot != nullptr) removed = amount / fmaf(pilot[m * size], pilot[m * size], amount);
-    if (m == 0 && has_mean) removed = 0;
-    v[m * size] *= removed;
-    sum = fmaf(1 - removed, 1 - removed, sum);
+    const float gain = haar_gain(m, count);
+    float part = fabsf(v[m * size]) <= amount * haar_root(gain) ? 1 / gain : 0.0f;
+    if (pilot != nullptr) part = amount / (pilot[m * size] * pilot[m * size] + amount * gain);
+    if (m == 0 && has_mean) part = 0;
+    v[m * size] = part == 0 ? 0.0f : v[m * size] * part;
+    const float kept = 1 - gain * part;
+    sum += kept * kept;
   }
   return sum;
 }
@@ -107,13 +111,22 @@ __device__ float block_sum(float v) {
 __device__ void add_group(const AnyArgs& args, int x, int y, int count, const uint16_t* entries,
                           const float* group, float weight) {
   const int patch = args.stage.patch, size = patch * patch;
+  const bool first = args.pilot.data == nullptr;
+  const Bm3dSumScale scale = first_stage_sums(args.stage.group, args.stage.shrink[args.channel]);
   for (int i = threadIdx.x; i < count * size; i += kThreads) {
     const int entry = entries[i / size], pixel = i % size;
     const int px = x + (entry & 63) + pixel % patch, py = y + (entry >> 6) + pixel / patch;
     const int ox = px - args.out.rect.x, oy = py - args.out.rect.y;
     if (ox < 0 || ox >= args.out.rect.width || oy < 0 || oy >= args.out.rect.height) continue;
-    const float w = weight * args.stage.kaiser[pixel / patch] * args.stage.kaiser[pixel % patch];
-    add_to_pixel(args.sums + static_cast<size_t>(oy) * args.out.rect.width + ox, w * group[i], w);
+    PixelSums* const to = args.sums + static_cast<size_t>(oy) * args.out.rect.width + ox;
+    const float w = weight * (args.stage.kaiser[pixel / patch] * args.stage.kaiser[pixel % patch]);
+    if (first) {
+      const int steps = __float2int_rn(w * scale.weight_steps);
+      const float removed = static_cast<float>(steps) * scale.removed_scale * group[i];
+      add_steps(to, __float2int_rn(fminf(fmaxf(removed, -scale.largest), scale.largest)), steps);
+    } else {
+      add_to_pixel(to, w * group[i], w);
+    }
   }
 }
 

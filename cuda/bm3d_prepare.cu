@@ -22,7 +22,31 @@ __global__ void match_values(const float* source, int stride, int width, int hei
   }
 }
 
+__global__ void finish(const PixelSums* sums, const float* noisy, int noisy_stride, float* out,
+                       int out_stride, int width, int height, float ratio) {
+  const int x = blockIdx.x * kThreads + threadIdx.x;
+  if (x >= width) return;
+  for (int y = blockIdx.y; y < height; y += gridDim.y) {
+    const PixelSums pixel = sums[static_cast<size_t>(y) * width + x];
+    const float removed = static_cast<float>(static_cast<long long>(pixel.removed));
+    const float mean = removed / static_cast<float>(static_cast<long long>(pixel.weight));
+    out[static_cast<size_t>(y) * out_stride + x] =
+        noisy[static_cast<size_t>(y) * noisy_stride + x] - mean * ratio;
+  }
+}
+
 }  // namespace
+
+void finish_channel(const StageJob& job, int c, float ratio) {
+  const Rect &rect = job.out.rect, &from = job.noisy.rect;
+  const float* noisy = job.noisy.plane(c) +
+                       static_cast<size_t>(rect.y - from.y) * job.noisy.stride + rect.x - from.x;
+  const dim3 blocks((rect.width + kThreads - 1) / kThreads, std::min(rect.height, 65535));
+  finish<<<blocks, kThreads, 0, job.method->stream>>>(job.sums, noisy, job.noisy.stride,
+                                                      job.out.plane(c), job.out.stride, rect.width,
+                                                      rect.height, ratio);
+  check_launch("BM3D estimate");
+}
 
 void fill_match_plane(const StageJob& job) {
   const DevicePlanes& matched = job.matched();

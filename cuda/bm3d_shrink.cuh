@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A group's coefficients on one warp: Haar transform along the group, hard threshold, Wiener
-// filter.
+// A group's coefficients on one warp: Haar transform along the group and Wiener filter.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,11 +7,11 @@
 #include <cstdint>
 
 #include "bm3d_select.cuh"
+#include "engine/bm3d_math.h"
 
 namespace grainless::cuda {
 
-// Haar without its factors 1 / sqrt 2: after the forward transform, coefficient m is 2^(level / 2)
-// times too large; divided by 2^level it enters the inverse.
+// Haar without its factors 1 / sqrt 2 (engine/bm3d_math.h: haar_gain).
 template <int kCount>
 __device__ __forceinline__ void haar_forward(float (&v)[kCount]) {
 #pragma unroll
@@ -37,17 +36,6 @@ __device__ __forceinline__ void haar_inverse(float (&v)[kCount]) {
       v[m + step] = a - b;
     }
   }
-}
-
-// 2^level of coefficient m of kCount, and its root.
-template <int kCount>
-__device__ constexpr float haar_gain(int m) {
-  return static_cast<float>(m == 0 ? kCount : 2 * (m & -m));
-}
-__device__ constexpr float root(float power_of_two) {
-  float whole = 1;
-  for (; power_of_two >= 4; power_of_two /= 4) whole *= 2;
-  return power_of_two > 1 ? whole * 1.41421356f : whole;
 }
 
 __device__ __forceinline__ float warp_sum(float v) {
@@ -82,28 +70,6 @@ __device__ __forceinline__ void write_stage(float (&v)[kCount], int i,
   for (int m = 0; m < kCount; ++m) stage.at(i, m) = v[m];
 }
 
-// Hard threshold of a group's coefficients: leaves what is removed. The group's mean is the first
-// coefficient of lane 0; it is kept. Returns the group's weight.
-template <int kCount, int kLargest>
-__device__ __forceinline__ float hard_threshold(const Stage<kLargest>& stage, float threshold,
-                                                int lane) {
-  int retained = 0;
-#pragma unroll 1
-  for (int i = 0; i < 2; ++i) {
-    float v[kCount];
-    read_stage(stage, i, v);
-#pragma unroll
-    for (int m = 0; m < kCount; ++m) {
-      const float gain = haar_gain<kCount>(m);
-      const bool keep = fabsf(v[m]) > threshold * root(gain) || (m == 0 && i + lane == 0);
-      retained += keep;
-      v[m] = keep ? 0.0f : v[m] * (1 / gain);
-    }
-    write_stage(v, i, stage);
-  }
-  return 1.0f / warp_sum(static_cast<float>(retained));
-}
-
 __device__ __forceinline__ float reciprocal(float v) {
   float result;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
@@ -122,7 +88,7 @@ __device__ __forceinline__ float wiener_parts(const Stage<kLargest>& stage, floa
 #pragma unroll
     for (int m = 0; m < kCount; ++m) {
       // v / (s^2 + v): an s^2 beyond float's range gives 0.
-      const float gain = haar_gain<kCount>(m), s = parts[i][m];
+      const float gain = haar_gain(m, kCount), s = parts[i][m];
       float part = variance * reciprocal(fmaf(s, s, variance * gain));
       if (m == 0 && i + lane == 0) part = 0;
       const float kept = fmaf(-gain, part, 1.0f);

@@ -2,9 +2,10 @@
 // What the steps of one BM3D stage (plan.h: Bm3dStage) share: where references stand, how groups
 // travel from matching to filtering, and how estimates are summed.
 //
-// Sums do not depend on the order of threads. Cells of references, whose grid is fixed to the
-// image, add up in shared memory in raster order of their references; what a cell contributes to a
-// pixel then is rounded to a fixed point and added to global memory in 64-bit integers.
+// Sums do not depend on the order of threads. The first stage's are integers (engine/bm3d_math.h).
+// In the second, cells of references, whose grid is fixed to the image, add up in shared memory in
+// raster order of their references; what a cell contributes to a pixel then is rounded to a fixed
+// point and added to global memory in 64-bit integers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,10 +32,11 @@ struct ReferenceGrid {
 // key.
 inline constexpr uint16_t kNoPatch = 0xffff;
 
-// Sums of w * (source - estimate) and of w over all estimates of a pixel.
+// Sums of w * (source - estimate) and of w over all estimates of a pixel: the first stage's R and
+// W, in the second in these units.
 struct PixelSums {
-  unsigned long long removed;  // signed, in units of 2^-28
-  unsigned long long weight;   // in units of 2^-40
+  unsigned long long removed;  // signed
+  unsigned long long weight;
 };
 inline constexpr float kRemovedUnit = 1.0f / (1 << 28);
 inline constexpr float kWeightUnit = 1.0f / (1ull << 40);
@@ -74,13 +76,18 @@ inline constexpr int kReferencesPerMultiprocessor = 4096;
 // Queues one stage; scratch is as large as bm3d_scratch_bytes says (bm3d.cu).
 void run_bm3d_stage(StageJob job, void* scratch);
 
+// A channel's estimate from its sums (bm3d_prepare.cu). ratio: engine/bm3d_math.h.
+void finish_channel(const StageJob& job, int c, float ratio);
+
 // Fills job.match_plane, then job.groups (bm3d_match.cu).
 void match_stage(const StageJob& job);
 
-// Adds all groups' estimates of channel c to job.sums (bm3d_filter.cu).
+// Adds all groups' estimates of channel c to job.sums: of the first stage with patches of 8 x 8
+// (bm3d_filter_first.cu),
+void filter_first_stage(const StageJob& job, int c, double progress_from, double progress_to);
+// of the second with patches up to 8 x 8 (bm3d_filter.cu),
 void filter_stage(const StageJob& job, int c, double progress_from, double progress_to);
-
-// Patches larger than 8 x 8 (bm3d_filter_any.cu).
+// and of any stage and patch (bm3d_filter_any.cu).
 void filter_stage_any(const StageJob& job, int c, double progress_from, double progress_to);
 
 // Raises a kernel's limit of dynamic shared memory to what a launch needs.

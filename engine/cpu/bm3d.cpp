@@ -56,8 +56,9 @@ uint64_t bm3d_bytes(const LevelPlan& level, int32_t channels, int32_t width, int
                     int32_t threads) {
   const Rect whole{0, 0, width, height};
   const uint64_t pilot = Planes::bytes(channels, width, height);
-  return std::max(bm3d_stage_bytes(level.bm3d[0], channels, whole, width, height, threads),
-                  pilot + bm3d_stage_bytes(level.bm3d[1], channels, whole, width, height, threads));
+  return std::max(
+      bm3d_stage_bytes(level.bm3d[0], channels, true, whole, width, height, threads),
+      pilot + bm3d_stage_bytes(level.bm3d[1], channels, false, whole, width, height, threads));
 }
 
 }  // namespace grainless

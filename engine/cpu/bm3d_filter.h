@@ -6,33 +6,30 @@
 #include <cstdint>
 
 #include "bm3d_match.h"
+#include "engine/bm3d_math.h"
 #include "engine/plan.h"
 #include "planes.h"
 
 namespace grainless {
 
-// Weighted sums of what is to be removed, and sums of weights. The rectangle holds every patch that
-// reaches a wanted pixel; other patches are left out.
+// Sums over all estimates of a pixel: integers in the first stage (bm3d_math.h), floats in the
+// second, whose sums are nobody's pilot. The other stage's planes are empty. The rectangle holds
+// every patch that reaches a wanted pixel; other patches are left out.
 struct Aggregate {
   Rect wanted;
-  Planes sum, weight;
+  BasicPlanes<int64_t> steps_removed, steps_weight;  // R and W
+  Planes removed, weight;                            // sums of w * kaiser * r and of w * kaiser
 
+  Aggregate(const Rect& wanted, const Rect& rect, int32_t channels, bool first_stage);
+  static uint64_t bytes(int32_t channels, const Rect& rect, bool first_stage);
+
+  bool first_stage() const { return steps_removed.channels() > 0; }
   // Whether the patch at (x, y) reaches a wanted pixel.
   bool takes(int32_t x, int32_t y, int32_t patch) const;
-  // sum becomes the estimate, in the rows y0..y1-1 of channel c.
-  void estimate(const Planes& noisy, int32_t c, int32_t y0, int32_t y1);
-};
-
-// What is left of an 8 x 8 DCT matrix by its symmetries.
-struct Dct8 {
-  float mean, even[2], odd[4][4];
-};
-
-// An 8 x 8 bior1.5 or Haar matrix in terms of sums and differences of pairs of samples (S_i, D_i):
-// mean: sum of S; detail3: (S0 + S1 - S2 - S3), (E0 + E1); detail2: (S0 - S1), (E0 - E1); detail1:
-// D_i, with E0 = D1 - D3, E1 = D2 - D0.
-struct Pairs8 {
-  float mean, detail3[2], detail2[2], detail1;
+  void clear(int32_t c, int32_t y0, int32_t y1);
+  // The rows y0..y1-1 of channel c of the estimate.
+  void estimate(const Bm3dStage& stage, const Planes& noisy, int32_t c, int32_t y0, int32_t y1,
+                Planes& out) const;
 };
 
 // A stage's matrices and window as the kernels want them: rows padded with zeros to `stride`.
@@ -55,9 +52,13 @@ struct FilterScratch {
   alignas(64) float noisy[kMaxGroup * kMaxPatch * kMaxPatch];
   alignas(64) float pilot[kMaxGroup * kMaxPatch * kMaxPatch];
   alignas(64) float temporary[kMaxPatch * kMaxPatch];
+  alignas(64) float factors[kMaxPatch * kMaxPatch];  // of a removed value
+  alignas(64) int32_t weights[kMaxPatch * kMaxPatch];
+  alignas(64) int32_t rounded[kMaxPatch * kMaxPatch];
 };
 
 struct GroupFilter {
+  const Bm3dStage* stage;
   const FilterTables* tables;
   const Planes* noisy;
   const Planes* pilot;  // null: hard threshold
@@ -65,8 +66,8 @@ struct GroupFilter {
   FilterScratch* scratch;
 };
 
-// Filters one group in channel c and adds it to the aggregate. shrink: plan.h, Bm3dStage. The
-// coefficient that holds the group's mean is kept as it is: a constant is nobody's noise.
-void filter_group(const GroupFilter& filter, const PatchGroup& group, int32_t c, float shrink);
+// Filters one group in channel c and adds it to the aggregate. The coefficient that holds the
+// group's mean is kept as it is: a constant is nobody's noise.
+void filter_group(const GroupFilter& filter, const PatchGroup& group, int32_t c);
 
 }  // namespace grainless

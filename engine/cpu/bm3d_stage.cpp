@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Place does not matter, although float sums depend on their order: references are taken in square
-// cells whose grid is fixed to the image. In a cell they add up in raster order; cells whose
-// patches can meet are never computed at the same time, but in four turns, even and odd rows and
-// columns of cells. So every pixel sees its contributions in the same order, whatever was wanted
-// and however many threads there are; a reference that reaches no wanted pixel may be left out.
+// Place and threads do not matter: a group's estimates depend on nothing but its pixels, and sums
+// of integers not on their order. References are taken in square cells whose grid is fixed to the
+// image; cells whose patches can meet are never computed at the same time, but in four turns, even
+// and odd rows and columns of cells. A reference that reaches no wanted pixel is left out.
 #include "bm3d_stage.h"
 
 #include <algorithm>
 #include <functional>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "bm3d_filter.h"
@@ -60,8 +58,7 @@ void over_bands(const Bm3dStageJob& job, int32_t y0, int32_t y1,
 Aggregate make_aggregate(const Bm3dStageJob& job) {
   const Rect rect =
       clip(expand(job.wanted, job.stage->patch - 1), job.image_width, job.image_height);
-  const int32_t channels = job.noisy->channels();
-  return {job.wanted, Planes(channels, rect), Planes(channels, rect)};
+  return Aggregate(job.wanted, rect, job.noisy->channels(), job.pilot == nullptr);
 }
 
 MatchPlane make_match_plane(const Bm3dStageJob& job) {
@@ -120,20 +117,15 @@ class StageRun {
     columns_ = (needed_.right() - 1) / side - first_column_ + 1;
     rows_ = (needed_.bottom() - 1) / side - first_row_ + 1;
     for (int32_t turn = 0; turn < 4; ++turn) run_turn(turn / 2, turn % 2);
-    finish();
-    return std::move(aggregate_.sum);
+    return estimate();
   }
 
  private:
   void clear() {
-    const Rect& rect = aggregate_.sum.rect();
-    over_bands(job_, rect.y, rect.bottom(), [&](int32_t y0, int32_t y1) {
-      for (int32_t c = 0; c < job_.noisy->channels(); ++c) {
-        for (int32_t y = y0; y < y1; ++y) {
-          std::fill_n(aggregate_.sum.at(c, rect.x, y), rect.width, 0.0f);
-          std::fill_n(aggregate_.weight.at(c, rect.x, y), rect.width, 0.0f);
-        }
-      }
+    const int32_t border = stage_.patch - 1, y0 = std::max(job_.wanted.y - border, 0);
+    const int32_t y1 = std::min(job_.wanted.bottom() + border, job_.image_height);
+    over_bands(job_, y0, y1, [&](int32_t from, int32_t to) {
+      for (int32_t c = 0; c < job_.noisy->channels(); ++c) aggregate_.clear(c, from, to);
     });
   }
 
@@ -172,27 +164,29 @@ class StageRun {
       reaches = aggregate_.takes(group.x[i], group.y[i], stage_.patch);
     }
     if (!reaches) return;
-    const GroupFilter filter{&tables_, job_.noisy, job_.pilot, &aggregate_, worker.scratch.data()};
+    const GroupFilter filter{&stage_,    &tables_,    job_.noisy,
+                             job_.pilot, &aggregate_, worker.scratch.data()};
     for (int32_t c = 0; c < job_.noisy->channels(); ++c) {
-      if (stage_.shrink[c] > 0) filter_group(filter, group, c, stage_.shrink[c]);
+      if (stage_.shrink[c] > 0) filter_group(filter, group, c);
     }
   }
 
   // Estimates from sums; channels that are not filtered are copied.
-  void finish() {
+  Planes estimate() const {
     const Rect& wanted = job_.wanted;
+    Planes result(job_.noisy->channels(), wanted);
     over_bands(job_, wanted.y, wanted.bottom(), [&](int32_t y0, int32_t y1) {
       for (int32_t c = 0; c < job_.noisy->channels(); ++c) {
         if (stage_.shrink[c] > 0) {
-          aggregate_.estimate(*job_.noisy, c, y0, y1);
+          aggregate_.estimate(stage_, *job_.noisy, c, y0, y1, result);
           continue;
         }
         for (int32_t y = y0; y < y1; ++y) {
-          std::copy_n(job_.noisy->at(c, wanted.x, y), wanted.width,
-                      aggregate_.sum.at(c, wanted.x, y));
+          std::copy_n(job_.noisy->at(c, wanted.x, y), wanted.width, result.at(c, wanted.x, y));
         }
       }
     });
+    return result;
   }
 
   void report() {
@@ -224,10 +218,11 @@ Planes run_bm3d_stage(const Bm3dStageJob& job) {
   return StageRun(job).run();
 }
 
-uint64_t bm3d_stage_bytes(const Bm3dStage& stage, int32_t channels, const Rect& wanted,
-                          int32_t width, int32_t height, int32_t threads) {
+uint64_t bm3d_stage_bytes(const Bm3dStage& stage, int32_t channels, bool first_stage,
+                          const Rect& wanted, int32_t width, int32_t height, int32_t threads) {
   const Rect sums = clip(expand(wanted, stage.patch - 1), width, height);
-  return 2 * Planes::bytes(channels, sums.width, sums.height) +
+  return Aggregate::bytes(channels, sums, first_stage) +
+         Planes::bytes(channels, wanted.width, wanted.height) +
          MatchPlane::bytes(bm3d_support(stage, wanted, width, height), stage) +
          threads * worker_bytes(stage);
 }

@@ -30,7 +30,7 @@ Rect bm3d_support(const Bm3dStage& stage, const Rect& wanted, int32_t width, int
 Planes run_bm3d_stage(const Bm3dStageJob& job);
 
 // Bytes that run_bm3d_stage holds at most, its result included.
-uint64_t bm3d_stage_bytes(const Bm3dStage& stage, int32_t channels, const Rect& wanted,
-                          int32_t width, int32_t height, int32_t threads);
+uint64_t bm3d_stage_bytes(const Bm3dStage& stage, int32_t channels, bool first_stage,
+                          const Rect& wanted, int32_t width, int32_t height, int32_t threads);
 
 }  // namespace grainless

@@ -122,161 +122,62 @@ HWY_INLINE void transpose(const float* HWY_RESTRICT in, float* HWY_RESTRICT out)
 }
 #endif
 
-// k * v
-HWY_INLINE VRow scaled(float k, VRow v) {
-  return hn::Mul(hn::Set(DRow(), k), v);
-}
-
-// k[0] * a + k[1] * b + k[2] * c + k[3] * e, entries of k `step` apart.
-HWY_INLINE VRow product4(const float* k, int32_t step, VRow a, VRow b, VRow c, VRow e) {
-  return hn::Add(hn::Add(scaled(k[0], a), scaled(k[step], b)),
-                 hn::Add(scaled(k[2 * step], c), scaled(k[3 * step], e)));
-}
-
-// DCT-II of 8 rows by its symmetries: sums of mirrored rows make the even coefficients, and again
-// within these; differences the odd ones.
-struct DctPass {
-  template <class Row>
-  static HWY_INLINE void forward(const FilterTables& tables, const Row& row, float* out) {
-    const DRow d;
-    const Dct8& k = tables.dct;
-    const VRow x0 = row(0), x1 = row(1), x2 = row(2), x3 = row(3);
-    const VRow x4 = row(4), x5 = row(5), x6 = row(6), x7 = row(7);
-    const VRow s0 = hn::Add(x0, x7), s1 = hn::Add(x1, x6), s2 = hn::Add(x2, x5),
-               s3 = hn::Add(x3, x4);
-    const VRow d0 = hn::Sub(x0, x7), d1 = hn::Sub(x1, x6), d2 = hn::Sub(x2, x5),
-               d3 = hn::Sub(x3, x4);
-    const VRow ss0 = hn::Add(s0, s3), ss1 = hn::Add(s1, s2);
-    const VRow sd0 = hn::Sub(s0, s3), sd1 = hn::Sub(s1, s2);
-    hn::Store(scaled(k.mean, hn::Add(ss0, ss1)), d, out);
-    hn::Store(product4(k.odd[0], 1, d0, d1, d2, d3), d, out + 8);
-    hn::Store(hn::Add(scaled(k.even[0], sd0), scaled(k.even[1], sd1)), d, out + 16);
-    hn::Store(product4(k.odd[1], 1, d0, d1, d2, d3), d, out + 24);
-    hn::Store(scaled(k.mean, hn::Sub(ss0, ss1)), d, out + 32);
-    hn::Store(product4(k.odd[2], 1, d0, d1, d2, d3), d, out + 40);
-    hn::Store(hn::Sub(scaled(k.even[1], sd0), scaled(k.even[0], sd1)), d, out + 48);
-    hn::Store(product4(k.odd[3], 1, d0, d1, d2, d3), d, out + 56);
-  }
-
-  static HWY_INLINE void inverse(const FilterTables& tables, const float* in, float* out) {
-    const DRow d;
-    const Dct8& k = tables.dct;
-    const auto row = [&](int32_t i) HWY_ATTR { return hn::Load(d, in + 8 * i); };
-    const VRow x1 = row(1), x3 = row(3), x5 = row(5), x7 = row(7);
-    const VRow x2 = row(2), x6 = row(6);
-    const VRow p = scaled(k.mean, hn::Add(row(0), row(4)));
-    const VRow q = scaled(k.mean, hn::Sub(row(0), row(4)));
-    const VRow u = hn::Add(scaled(k.even[0], x2), scaled(k.even[1], x6));
-    const VRow v = hn::Sub(scaled(k.even[1], x2), scaled(k.even[0], x6));
-    const VRow s0 = hn::Add(p, u), s1 = hn::Add(q, v), s2 = hn::Sub(q, v), s3 = hn::Sub(p, u);
-    const VRow d0 = product4(k.odd[0], 4, x1, x3, x5, x7);
-    const VRow d1 = product4(k.odd[0] + 1, 4, x1, x3, x5, x7);
-    const VRow d2 = product4(k.odd[0] + 2, 4, x1, x3, x5, x7);
-    const VRow d3 = product4(k.odd[0] + 3, 4, x1, x3, x5, x7);
-    hn::Store(hn::Add(s0, d0), d, out);
-    hn::Store(hn::Add(s1, d1), d, out + 8);
-    hn::Store(hn::Add(s2, d2), d, out + 16);
-    hn::Store(hn::Add(s3, d3), d, out + 24);
-    hn::Store(hn::Sub(s3, d3), d, out + 32);
-    hn::Store(hn::Sub(s2, d2), d, out + 40);
-    hn::Store(hn::Sub(s1, d1), d, out + 48);
-    hn::Store(hn::Sub(s0, d0), d, out + 56);
-  }
+struct RowOps {
+  using V = VRow;
+  static HWY_INLINE V add(V a, V b) { return hn::Add(a, b); }
+  static HWY_INLINE V subtract(V a, V b) { return hn::Sub(a, b); }
+  static HWY_INLINE V scaled(float k, V v) { return hn::Mul(hn::Set(DRow(), k), v); }
 };
 
-// bior1.5 and Haar of 8 rows. With S and D the sums and differences of pairs of rows, the wavelet's
-// first low-pass is a S_i + b (D_i+1 - D_i-1), its outer taps cancelling in the period of 4; at the
-// next levels, of period 2 and 1, all the D cancel and it is Haar's.
-struct PairPass {
-  template <class Row>
-  static HWY_INLINE void forward(const FilterTables& tables, const Row& row, float* out) {
-    const DRow d;
-    const Pairs8& k = tables.pairs;
-    const VRow x0 = row(0), x1 = row(1), x2 = row(2), x3 = row(3);
-    const VRow x4 = row(4), x5 = row(5), x6 = row(6), x7 = row(7);
-    const VRow s0 = hn::Add(x0, x1), s1 = hn::Add(x2, x3), s2 = hn::Add(x4, x5),
-               s3 = hn::Add(x6, x7);
-    const VRow d0 = hn::Sub(x0, x1), d1 = hn::Sub(x2, x3), d2 = hn::Sub(x4, x5),
-               d3 = hn::Sub(x6, x7);
-    const VRow e0 = hn::Sub(d1, d3), e1 = hn::Sub(d2, d0);
-    const VRow s01 = hn::Add(s0, s1), s23 = hn::Add(s2, s3);
-    const VRow cross = scaled(k.detail2[1], hn::Sub(e0, e1));
-    hn::Store(scaled(k.mean, hn::Add(s01, s23)), d, out);
-    hn::Store(
-        hn::Add(scaled(k.detail3[0], hn::Sub(s01, s23)), scaled(k.detail3[1], hn::Add(e0, e1))), d,
-        out + 8);
-    hn::Store(hn::Add(scaled(k.detail2[0], hn::Sub(s0, s1)), cross), d, out + 16);
-    hn::Store(hn::Sub(scaled(k.detail2[0], hn::Sub(s2, s3)), cross), d, out + 24);
-    hn::Store(scaled(k.detail1, d0), d, out + 32);
-    hn::Store(scaled(k.detail1, d1), d, out + 40);
-    hn::Store(scaled(k.detail1, d2), d, out + 48);
-    hn::Store(scaled(k.detail1, d3), d, out + 56);
-  }
-
-  static HWY_INLINE void inverse(const FilterTables& tables, const float* in, float* out) {
-    const DRow d;
-    const Pairs8& k = tables.pairs_back;
-    const auto row = [&](int32_t i) HWY_ATTR { return hn::Load(d, in + 8 * i); };
-    // Halves of the differences, quarters of S0 + S1 and S2 + S3, halves of the sums.
-    const VRow d0 = scaled(k.detail1, row(4)), d1 = scaled(k.detail1, row(5));
-    const VRow d2 = scaled(k.detail1, row(6)), d3 = scaled(k.detail1, row(7));
-    const VRow e0 = hn::Sub(d1, d3), e1 = hn::Sub(d2, d0);
-    const VRow mean = scaled(k.mean, row(0));
-    const VRow slope = hn::Sub(scaled(k.detail3[0], row(1)), scaled(k.detail3[1], hn::Add(e0, e1)));
-    const VRow cross = scaled(k.detail2[1], hn::Sub(e0, e1));
-    const VRow u = hn::Sub(scaled(k.detail2[0], row(2)), cross);
-    const VRow v = hn::Add(scaled(k.detail2[0], row(3)), cross);
-    const VRow s01 = hn::Add(mean, slope), s23 = hn::Sub(mean, slope);
-    const VRow s0 = hn::Add(s01, u), s1 = hn::Sub(s01, u);
-    const VRow s2 = hn::Add(s23, v), s3 = hn::Sub(s23, v);
-    hn::Store(hn::Add(s0, d0), d, out);
-    hn::Store(hn::Sub(s0, d0), d, out + 8);
-    hn::Store(hn::Add(s1, d1), d, out + 16);
-    hn::Store(hn::Sub(s1, d1), d, out + 24);
-    hn::Store(hn::Add(s2, d2), d, out + 32);
-    hn::Store(hn::Sub(s2, d2), d, out + 40);
-    hn::Store(hn::Add(s3, d3), d, out + 48);
-    hn::Store(hn::Sub(s3, d3), d, out + 56);
-  }
-};
+#define GRAINLESS_INLINE HWY_INLINE
+#include "engine/bm3d_passes.inc"
+#undef GRAINLESS_INLINE
 
 // 8 x 8 patches: a pass along the columns, and another one after transposition. Coefficients come
 // out transposed, which the inverse undoes.
-template <class Pass>
+template <class Pass, class Parts>
 class Basis8 {
  public:
-  explicit Basis8(const FilterTables& tables) : tables_(tables) {}
+  Basis8(const Parts& forward, const Parts& inverse) : forward_(forward), inverse_(inverse) {}
   static constexpr int32_t patch() { return 8; }
   static constexpr int32_t stride() { return 8; }
   static constexpr int32_t size() { return 64; }
 
   HWY_INLINE void forward(const float* image, ptrdiff_t image_stride, float base, float* temporary,
-                          float* out) const {
-    constexpr int32_t n = static_cast<int32_t>(hn::MaxLanes(DRow()));
+                          float* values) const {
     const DRow d;
     const VRow subtracted = hn::Set(d, base);
-    for (int32_t c = 0; c < 8; c += n) {
-      const auto row = [&](int32_t i) HWY_ATTR {
+    for (int32_t c = 0; c < 8; c += kLanes) {
+      const auto in = [&](int32_t i) HWY_ATTR {
         return hn::Sub(hn::LoadU(d, image + c + i * image_stride), subtracted);
       };
-      Pass::forward(tables_, row, temporary + c);
+      Pass::forward(forward_, in, to(temporary + c));
     }
-    transpose(temporary, out);
-    for (int32_t c = 0; c < 8; c += n) {
-      const auto row = [&](int32_t i) HWY_ATTR { return hn::Load(d, out + c + i * 8); };
-      Pass::forward(tables_, row, out + c);
-    }
+    transpose(temporary, values);
+    for (int32_t c = 0; c < 8; c += kLanes)
+      Pass::forward(forward_, rows(values + c), to(values + c));
   }
 
   HWY_INLINE void inverse(float* temporary, float* values) const {
-    constexpr int32_t n = static_cast<int32_t>(hn::MaxLanes(DRow()));
-    for (int32_t c = 0; c < 8; c += n) Pass::inverse(tables_, values + c, temporary + c);
+    for (int32_t c = 0; c < 8; c += kLanes) {
+      Pass::inverse(inverse_, rows(values + c), to(temporary + c));
+    }
     transpose(temporary, values);
-    for (int32_t c = 0; c < 8; c += n) Pass::inverse(tables_, values + c, values + c);
+    for (int32_t c = 0; c < 8; c += kLanes)
+      Pass::inverse(inverse_, rows(values + c), to(values + c));
   }
 
  private:
-  const FilterTables& tables_;
+  static constexpr int32_t kLanes = static_cast<int32_t>(hn::MaxLanes(DRow()));
+
+  static HWY_INLINE auto rows(const float* from) {
+    return [from](int32_t i) HWY_ATTR { return hn::Load(DRow(), from + 8 * i); };
+  }
+  static HWY_INLINE auto to(float* to) {
+    return [to](int32_t i, VRow v) HWY_ATTR { hn::Store(v, DRow(), to + 8 * i); };
+  }
+
+  const Parts &forward_, &inverse_;
 };
 
 }  // namespace HWY_NAMESPACE

@@ -39,10 +39,11 @@ class AlignedBuffer {
 };
 
 // Up to three planes over one rectangle of the image. Rows start aligned.
-class Planes {
+template <typename T>
+class BasicPlanes {
  public:
-  Planes() = default;
-  Planes(int32_t channels, const Rect& rect)
+  BasicPlanes() = default;
+  BasicPlanes(int32_t channels, const Rect& rect)
       : channels_(channels),
         rect_(rect),
         stride_((rect.width + 15) / 16 * 16),
@@ -50,25 +51,27 @@ class Planes {
 
   int32_t channels() const { return channels_; }
   const Rect& rect() const { return rect_; }
-  ptrdiff_t stride() const { return stride_; }  // floats from row to row
+  ptrdiff_t stride() const { return stride_; }  // pixels from row to row
   static uint64_t bytes(int32_t channels, int64_t width, int64_t height) {
-    return static_cast<uint64_t>((width + 15) / 16 * 16 * height * channels) * sizeof(float);
+    return static_cast<uint64_t>((width + 15) / 16 * 16 * height * channels) * sizeof(T);
   }
 
   // x and y are absolute and lie in rect().
-  float* at(int32_t c, int32_t x, int32_t y) {
+  T* at(int32_t c, int32_t x, int32_t y) {
     return data_.data() + (static_cast<ptrdiff_t>(c) * rect_.height + (y - rect_.y)) * stride_ +
            (x - rect_.x);
   }
-  const float* at(int32_t c, int32_t x, int32_t y) const {
-    return const_cast<Planes*>(this)->at(c, x, y);
+  const T* at(int32_t c, int32_t x, int32_t y) const {
+    return const_cast<BasicPlanes*>(this)->at(c, x, y);
   }
 
  private:
   int32_t channels_ = 0;
   Rect rect_;
   ptrdiff_t stride_ = 0;
-  AlignedBuffer<float> data_;
+  AlignedBuffer<T> data_;
 };
+
+using Planes = BasicPlanes<float>;
 
 }  // namespace grainless

@@ -14,6 +14,7 @@
 #include "cuda/bm3d_stage.cuh"
 #include "cuda/check.h"
 #include "cuda/method.cuh"
+#include "engine/cpu/bm3d_stage.h"
 #include "engine/cpu/method.h"
 #include "tests/support/reference_bm3d.h"
 
@@ -269,6 +270,41 @@ TEST(Bm3dCuda, AgreesWithTheCpuOnALargePicture) {
   EXPECT_GT(d.psnr, 80);
   EXPECT_LE(d.largest, 1);
   std::printf("CPU and CUDA: %.1f dB, at most %.4f apart\n", d.psnr, d.largest);
+}
+
+// The first stage's estimate on the CPU.
+Planes pilot_by_cpu(const LevelPlan& level, const Planes& image) {
+  ThreadPool pool(2);
+  const Callbacks callbacks;
+  const Rect& rect = image.rect();
+  return run_bm3d_stage(
+      {&level.bm3d[0], rect.width, rect.height, &image, nullptr, rect, &pool, &callbacks, 0, 1});
+}
+
+void expect_same_pilot(const Params& params, int32_t channels, float sigma, int32_t width,
+                       int32_t height) {
+  const Planes image = picture(channels, width, height, sigma);
+  const LevelPlan level = level_of(params, channels, sigma);
+  const Planes here = one_stage(level, 0, image, nullptr), cpu = pilot_by_cpu(level, image);
+  EXPECT_TRUE(same_bits(here, cpu, image.rect()))
+      << channels << " channels, sigma " << sigma << ", at most " << difference(here, cpu).largest;
+}
+
+// The second stage matches on it: one bit less, and groups would differ.
+TEST(Bm3dCuda, PilotsAreTheCpusToTheBit) {
+  for (int32_t channels : {1, 3}) {
+    for (float sigma : {0.5f, 5.0f, 15.0f, 50.0f, 100.0f}) {
+      expect_same_pilot({}, channels, sigma, 312, 201);
+    }
+  }
+  for (int32_t patch = 2; patch <= kMaxPatch; ++patch) {
+    for (int32_t transform = 0; transform < 3; ++transform) {
+      SCOPED_TRACE(testing::Message() << "patch " << patch << " transform " << transform);
+      Params params = small_params(13, patch, (patch + 1) / 2, 2 << patch % 5);
+      params.transform = transform;
+      expect_same_pilot(params, 1, 25, 61 + patch, 50);
+    }
+  }
 }
 
 TEST(Bm3dCuda, PlaceAndTimeDoNotMatter) {
