@@ -13,29 +13,32 @@
 namespace grainless {
 namespace {
 
-// Shares of the progress bar: GIMP's own transfers take a few seconds on large layers.
-constexpr double kReadShare = 0.1, kEstimateShare = 0.1, kWriteShare = 0.1;
+// Shares of the progress bar on the processor; a graphics card is done before anybody looks.
+constexpr double kReadShare = 0.04, kEstimateShare = 0.03, kWriteShare = 0.03;
+constexpr std::chrono::milliseconds kTick(20);  // the dialog is answered so often
 
 // Runs work on another thread while this one, the only one that may talk to GIMP, shows progress.
 // Cancel in GIMP ends this process; nothing has been merged then.
 template <typename Work>
-Status run_beside(const Work& work, const Fraction& progress) {
+void run_beside(const Work& work, const Watch& watch) {
   std::atomic<double> fraction = 0;
   Callbacks callbacks;
+  callbacks.cancel = watch.cancel;
   callbacks.progress = [&](double value) { fraction.store(value, std::memory_order_relaxed); };
   auto done = std::async(std::launch::async, [&] {
     Status status;
     const Status guarded = guard([&] { status = work(callbacks); });
     return guarded.ok() ? status : guarded;
   });
-  while (done.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout) {
-    progress(fraction.load(std::memory_order_relaxed));
+  while (done.wait_for(kTick) == std::future_status::timeout) {
+    watch.progress(fraction.load(std::memory_order_relaxed));
   }
-  return done.get();
+  throw_if_failed(done.get());
 }
 
-Fraction share(const Fraction& progress, double from, double size) {
-  return [=](double fraction) { progress(from + size * fraction); };
+Watch share(const Watch& watch, double from, double size) {
+  return {[=, progress = watch.progress](double fraction) { progress(from + size * fraction); },
+          watch.cancel};
 }
 
 bool same_pixels(const PixelBuffer& a, const PixelBuffer& b) {
@@ -44,89 +47,92 @@ bool same_pixels(const PixelBuffer& a, const PixelBuffer& b) {
   return std::memcmp(a.at(a.rect().x, a.rect().y), b.at(b.rect().x, b.rect().y), bytes) == 0;
 }
 
-class DrawableRun {
- public:
-  DrawableRun(Engine& engine, GimpDrawable* drawable, const Params& params, RunReport& report)
-      : engine_(engine), io_(drawable), params_(params), report_(report), target_(io_.selected()) {}
-
-  Status run(const Known& known, const Fraction& progress) {
-    if (target_.empty()) {
-      report_.engine.note = _("Nothing is selected on this layer, so it stays as it is.");
-      return {};
-    }
-    PixelBuffer source(io_.encoding().format, io_.width(), io_.height(), source_rect());
-    {
-      const Stopwatch watch;
-      io_.read_all(source, share(progress, 0, kReadShare));
-      report_.read = watch.seconds();
-    }
-    NoiseModel noise;
-    double estimate = 0;
-    if (params_.auto_sigma && known.noise != nullptr && same_pixels(*known.pixels, source)) {
-      noise = *known.noise;
-    } else {
-      const auto measure = [&](const Callbacks& callbacks) {
-        return engine_.noise_for(params_, source.image(), callbacks, noise, &estimate);
-      };
-      Status status = run_beside(measure, share(progress, kReadShare, kEstimateShare));
-      if (!status.ok()) return status;
-    }
-    return denoise(source, noise, estimate, progress);
-  }
-
- private:
-  // Sigma is measured on the whole layer, whatever is selected: preview and result agree, and so do
-  // two selections.
-  Rect source_rect() const {
-    if (params_.auto_sigma) return io_.whole();
-    const PixelFormat format = io_.encoding().format;
-    const NoiseModel noise = white_noise(format.colours(), static_cast<float>(params_.sigma));
-    Rect source;
-    throw_if_failed(
-        engine_.source_rect(params_, format, noise, target_, io_.width(), io_.height(), source));
-    return source;
-  }
-
-  Status denoise(const PixelBuffer& source, const NoiseModel& noise, double estimate,
-                 const Fraction& progress) {
-    PixelBuffer result(io_.encoding().format, io_.width(), io_.height(), target_);
-    const double start = kReadShare + kEstimateShare;
-    const auto compute = [&](const Callbacks& callbacks) {
-      return engine_.denoise(params_, noise, source.image(), result.writable(), callbacks,
-                             report_.engine);
-    };
-    Status status = run_beside(compute, share(progress, start, 1 - start - kWriteShare));
-    report_.engine.estimate = estimate;
-    if (!status.ok() || !report_.engine.changed) return status;
-    const Stopwatch watch;
-    if (!io_.replace(source, result, share(progress, 1 - kWriteShare, kWriteShare))) {
-      return {ErrorCode::kBadInput, _("GIMP did not take the new pixels; nothing was changed.")};
-    }
-    report_.write = watch.seconds();
-    return {};
-  }
-
-  Engine& engine_;
-  DrawableIo io_;
-  const Params& params_;
-  RunReport& report_;
-  Rect target_;
-};
-
 }  // namespace
 
-Status denoise_drawable(Engine& engine, GimpDrawable* drawable, const Params& params,
-                        const Known& known, const Fraction& progress, RunReport& report) {
-  const Stopwatch watch;
+DenoiseDrawable::DenoiseDrawable(Engine& engine, GimpDrawable* drawable, const Params& params)
+    : engine_(engine), io_(drawable), params_(params), target_(io_.selected()) {
   gchar* name = gimp_item_get_name(GIMP_ITEM(drawable));
-  report.drawable = name;
+  report_.drawable = name;
   g_free(name);
-  report.params = params;
-  Status status;
-  const Status guarded =
-      guard([&] { status = DrawableRun(engine, drawable, params, report).run(known, progress); });
-  report.total = watch.seconds();
-  return guarded.ok() ? status : guarded;
+  report_.params = params;
+}
+
+DenoiseDrawable::~DenoiseDrawable() {
+  if (prepared_) io_.discard();
+}
+
+Status DenoiseDrawable::compute(const Known& known, const Watch& watch) {
+  const Stopwatch stopwatch;
+  const Status status = guard([&] { run(known, watch); });
+  report_.total = stopwatch.seconds();
+  return status;
+}
+
+Status DenoiseDrawable::merge() {
+  if (!prepared_) return {};
+  const Stopwatch stopwatch;
+  if (!io_.merge(target_)) {
+    return {ErrorCode::kBadInput, _("GIMP did not take the new pixels; nothing was changed.")};
+  }
+  prepared_ = false;
+  report_.write += stopwatch.seconds();
+  report_.total += stopwatch.seconds();
+  return {};
+}
+
+void DenoiseDrawable::run(const Known& known, const Watch& watch) {
+  if (target_.empty()) {
+    report_.engine.note = _("Nothing is selected on this layer, so it stays as it is.");
+    return;
+  }
+  PixelBuffer source(io_.encoding().format, io_.width(), io_.height(), source_rect());
+  {
+    const Stopwatch stopwatch;
+    io_.read_all(source, share(watch, 0, kReadShare));
+    report_.read = stopwatch.seconds();
+  }
+  NoiseModel noise;
+  double estimate = 0;
+  if (params_.auto_sigma && known.noise != nullptr && same_pixels(*known.pixels, source)) {
+    noise = *known.noise;
+  } else {
+    const auto measure = [&](const Callbacks& callbacks) {
+      return engine_.noise_for(params_, source.image(), callbacks, noise, &estimate);
+    };
+    run_beside(measure, share(watch, kReadShare, kEstimateShare));
+  }
+  denoise(source, noise, estimate, watch);
+}
+
+// Sigma is measured on the whole layer, whatever is selected: preview and result agree, and so do
+// two selections.
+Rect DenoiseDrawable::source_rect() const {
+  if (params_.auto_sigma) return io_.whole();
+  const PixelFormat format = io_.encoding().format;
+  const NoiseModel noise = white_noise(format.colours(), static_cast<float>(params_.sigma));
+  Rect source;
+  throw_if_failed(
+      engine_.source_rect(params_, format, noise, target_, io_.width(), io_.height(), source));
+  return source;
+}
+
+void DenoiseDrawable::denoise(const PixelBuffer& source, const NoiseModel& noise, double estimate,
+                              const Watch& watch) {
+  PixelBuffer result(io_.encoding().format, io_.width(), io_.height(), target_);
+  const double start = kReadShare + kEstimateShare;
+  const auto compute = [&](const Callbacks& callbacks) {
+    return engine_.denoise(params_, noise, source.image(), result.writable(), callbacks,
+                           report_.engine);
+  };
+  run_beside(compute, share(watch, start, 1 - start - kWriteShare));
+  report_.engine.estimate = estimate;
+  if (!report_.engine.changed) return;
+  const Stopwatch stopwatch;
+  prepared_ = true;
+  if (!io_.prepare(source, result, share(watch, 1 - kWriteShare, kWriteShare))) {
+    throw Error(ErrorCode::kBadInput, _("GIMP did not take the new pixels; nothing was changed."));
+  }
+  report_.write = stopwatch.seconds();
 }
 
 }  // namespace grainless

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/status.h"
+
 namespace grainless {
 namespace {
 
@@ -15,10 +17,13 @@ GeglRectangle gegl_rect(const Rect& rect) {
 
 // Calls body for every band of rows of rect, top down.
 template <typename Body>
-void for_each_band(const Rect& rect, const Fraction& progress, const Body& body) {
+void for_each_band(const Rect& rect, const Watch& watch, const Body& body) {
   for (int32_t y = rect.y; y < rect.bottom(); y += kBandRows) {
+    if (watch.cancel != nullptr && watch.cancel->cancelled()) {
+      throw Error(ErrorCode::kCancelled, "cancelled");
+    }
     body(Rect{rect.x, y, rect.width, std::min(kBandRows, rect.bottom() - y)});
-    if (progress) progress(std::min(1.0, double(y + kBandRows - rect.y) / rect.height));
+    watch.progress(std::min(1.0, double(y + kBandRows - rect.y) / rect.height));
   }
 }
 
@@ -61,8 +66,8 @@ void DrawableIo::read(const Rect& rect, PixelBuffer& into) const {
                   static_cast<gint>(into.row_bytes()), GEGL_ABYSS_NONE);
 }
 
-void DrawableIo::read_all(PixelBuffer& into, const Fraction& progress) const {
-  for_each_band(into.rect(), progress, [&](const Rect& band) { read(band, into); });
+void DrawableIo::read_all(PixelBuffer& into, const Watch& watch) const {
+  for_each_band(into.rect(), watch, [&](const Rect& band) { read(band, into); });
 }
 
 void DrawableIo::write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
@@ -84,18 +89,23 @@ void DrawableIo::write_band(GeglBuffer* shadow, const Rect& band, const PixelBuf
   gegl_buffer_set(shadow, &area, 0, encoding_.native, target.data(), static_cast<gint>(row));
 }
 
-bool DrawableIo::replace(const PixelBuffer& source, const PixelBuffer& result,
-                         const Fraction& progress) const {
-  const Rect rect = result.rect();
-  {
-    const Buffer shadow(gimp_drawable_get_shadow_buffer(drawable_));
-    if (!shadow) return false;
-    for_each_band(rect, progress,
-                  [&](const Rect& band) { write_band(shadow.get(), band, source, result); });
-    gegl_buffer_flush(shadow.get());
-  }
+bool DrawableIo::prepare(const PixelBuffer& source, const PixelBuffer& result,
+                         const Watch& watch) const {
+  const Buffer shadow(gimp_drawable_get_shadow_buffer(drawable_));
+  if (!shadow) return false;
+  for_each_band(result.rect(), watch,
+                [&](const Rect& band) { write_band(shadow.get(), band, source, result); });
+  gegl_buffer_flush(shadow.get());
+  return true;
+}
+
+bool DrawableIo::merge(const Rect& rect) const {
   return gimp_drawable_merge_shadow(drawable_, TRUE) &&
          gimp_drawable_update(drawable_, rect.x, rect.y, rect.width, rect.height);
+}
+
+void DrawableIo::discard() const {
+  gimp_drawable_free_shadow(drawable_);
 }
 
 }  // namespace grainless

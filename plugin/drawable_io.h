@@ -10,6 +10,7 @@
 
 #include "encoding.h"
 #include "engine/pixels.h"
+#include "engine/progress.h"
 #include "engine/rect.h"
 
 namespace grainless {
@@ -33,7 +34,11 @@ class PixelBuffer {
   std::unique_ptr<uint8_t[]> data_;
 };
 
-using Fraction = std::function<void(double)>;  // 0..1 of one call's work
+// Who looks on at a long call of the main thread.
+struct Watch {
+  std::function<void(double)> progress;  // 0..1 of the call's work
+  const CancelToken* cancel = nullptr;   // may be null
+};
 
 class DrawableIo {
  public:
@@ -48,12 +53,17 @@ class DrawableIo {
 
   // Reads `rect` into the same place of `into`.
   void read(const Rect& rect, PixelBuffer& into) const;
-  void read_all(PixelBuffer& into, const Fraction& progress) const;
+  // Throws kCancelled.
+  void read_all(PixelBuffer& into, const Watch& watch) const;
 
-  // Replaces the drawable's pixels in result.rect() in one undo step, through the selection. source
-  // holds the pixels that result was made from. False: GIMP refused, and nothing changed.
-  bool replace(const PixelBuffer& source, const PixelBuffer& result,
-               const Fraction& progress) const;
+  // Puts result into the drawable's shadow buffer, where it waits for merge(). source holds the
+  // pixels that result was made from. False: GIMP refused. Throws kCancelled.
+  bool prepare(const PixelBuffer& source, const PixelBuffer& result, const Watch& watch) const;
+  // Replaces the drawable's pixels in rect by prepared ones in one undo step, through the
+  // selection. False: GIMP refused, and nothing changed.
+  bool merge(const Rect& rect) const;
+  // Forgets what was prepared.
+  void discard() const;
 
  private:
   struct Unref {

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "preview_layer.h"
 #include "target.h"
 #include "ui/dialog.h"
+#include "work_progress.h"
 
 namespace grainless {
 namespace {
@@ -62,24 +64,56 @@ ui::Places places() {
   return {(user / kPresetFolder).string(), (program / "manual" / "grainless.html").string()};
 }
 
-Status denoise_all(Engine& engine, GimpImage* image, const Drawables& drawables,
-                   const Params& params, const Known& first, bool talk) {
-  gimp_progress_init(_("Denoising"));
-  const UndoGroup undo(image, drawables.size() > 1);
-  const double count = static_cast<double>(drawables.size());
-  for (size_t i = 0; i < drawables.size(); ++i) {
-    RunReport report;
-    const auto progress = [&](double fraction) {
-      gimp_progress_update((static_cast<double>(i) + fraction) / count);
-    };
-    Status status =
-        denoise_drawable(engine, drawables[i], params, i == 0 ? first : Known(), progress, report);
-    if (!status.ok()) return status;
-    if (!append_report(report)) g_message(_("The report could not be written."));
-    if (talk) tell(report);
+std::string first_refusal(const Drawables& drawables) {
+  for (GimpDrawable* drawable : drawables) {
+    const std::string why = refusal(drawable);
+    if (!why.empty()) return why;
   }
-  gimp_progress_end();
   return {};
+}
+
+// Computes all drawables before the first one changes: an error or a cancel on the last of them
+// leaves every one as it was.
+Status denoise_all(Engine& engine, GimpImage* image, const Drawables& drawables,
+                   const Params& params, const Known& first, const ui::WorkMonitor* monitor,
+                   bool talk) {
+  std::vector<std::unique_ptr<DenoiseDrawable>> all;
+  {
+    WorkProgress progress(drawables.size(), monitor);
+    const Watch watch{[&](double fraction) { progress.update(fraction); }, progress.cancel()};
+    for (size_t i = 0; i < drawables.size(); ++i) {
+      all.push_back(std::make_unique<DenoiseDrawable>(engine, drawables[i], params));
+      progress.begin(i, all.back()->name());
+      Status status = all.back()->compute(i == 0 ? first : Known(), watch);
+      if (!status.ok()) return status;
+    }
+  }
+  // Somebody may have locked or rasterised one meanwhile.
+  const std::string why = first_refusal(drawables);
+  if (!why.empty()) return {ErrorCode::kBadInput, why};
+  const UndoGroup undo(image, drawables.size() > 1);
+  for (const auto& drawable : all) {
+    Status status = drawable->merge();
+    if (!status.ok()) return status;
+    if (!append_report(drawable->report())) g_message(_("The report could not be written."));
+    if (talk) tell(drawable->report());
+  }
+  return {};
+}
+
+// The dialog stays open while the filter works: none when the user leaves it without.
+std::optional<Status> run_in_dialog(GimpProcedure* procedure, GimpImage* image,
+                                    const Drawables& drawables, GimpProcedureConfig* config,
+                                    Engine& engine) {
+  ui::initialise();
+  PreviewLayer preview(engine, drawables[0]);
+  const auto params = [&] { return params_from_config(config); };
+  const auto work = [&](const ui::WorkMonitor& monitor) {
+    const std::optional<NoiseModel> noise = preview.measured();
+    const Known known = noise ? Known{&preview.pixels(), &*noise} : Known();
+    return denoise_all(engine, image, drawables, params(), known, &monitor, true);
+  };
+  return ui::run_dialog(procedure, config, params, preview, places(), work);
 }
 
 GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* image,
@@ -87,29 +121,19 @@ GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* i
   if (drawables.empty()) {
     return end(procedure, GIMP_PDB_CALLING_ERROR, _("There is no layer to denoise."));
   }
-  for (GimpDrawable* drawable : drawables) {
-    const std::string why = refusal(drawable);
-    if (!why.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, why);
-  }
+  const std::string why = first_refusal(drawables);
+  if (!why.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, why);
   Engine engine({module_dir(), gimp_get_num_processors()});
-  std::optional<PreviewLayer> preview;
-  std::optional<NoiseModel> noise;
   if (run_mode == GIMP_RUN_INTERACTIVE) {
-    ui::initialise();
-    preview.emplace(engine, drawables[0]);
-    if (!ui::run_dialog(
-            procedure, config, [&] { return params_from_config(config); }, *preview, places())) {
-      return end(procedure, GIMP_PDB_CANCEL, {});
-    }
-    noise = preview->measured();
+    const auto status = run_in_dialog(procedure, image, drawables, config, engine);
+    if (!status) return end(procedure, GIMP_PDB_CANCEL, {});
+    return end(procedure, pdb_status(status->code()), status->message());
   }
-  Known known;
-  if (noise) known = {&preview->pixels(), &*noise};
   const Params params = params_from_config(config);
   Status status = validate(params);
   if (status.ok()) {
-    status =
-        denoise_all(engine, image, drawables, params, known, run_mode != GIMP_RUN_NONINTERACTIVE);
+    status = denoise_all(engine, image, drawables, params, {}, nullptr,
+                         run_mode != GIMP_RUN_NONINTERACTIVE);
   }
   return end(procedure, pdb_status(status.code()), status.message());
 }

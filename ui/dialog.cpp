@@ -14,14 +14,15 @@
 #include "preview_bar.h"
 #include "procedure_dialog.h"
 #include "status_text.h"
+#include "work_panel.h"
 
 namespace grainless::ui {
 namespace {
 
 // At first, with a preview of about 800 × 600; smaller on a small screen.
-constexpr int kWidth = 1180, kHeight = 840;
+constexpr int kWidth = 1210, kHeight = 840;
 constexpr double kShareOfScreen = 0.94;
-constexpr int kSideWidth = 320;
+constexpr int kSideWidth = 350;
 
 GtkWidget* new_line(int width_chars) {
   GtkWidget* label = gtk_label_new(nullptr);
@@ -46,6 +47,7 @@ class Dialog {
       : config_(config),
         params_(params),
         dialog_(new_procedure_dialog(procedure, config, _("Grainless Denoise"), places.manual)),
+        work_(GTK_DIALOG(dialog_)),
         presets_(std::make_unique<PresetBar>(config, params, places.presets)),
         controls_(GIMP_PROCEDURE_DIALOG(dialog_), config),
         preview_(std::make_unique<Preview>(source, Preview::Listener{[this] { show_state(); },
@@ -70,7 +72,15 @@ class Dialog {
     gtk_widget_destroy(dialog_);
   }
 
-  bool run() { return gimp_procedure_dialog_run(GIMP_PROCEDURE_DIALOG(dialog_)); }
+  std::optional<Status> run(const Work& work) {
+    while (gimp_procedure_dialog_run(GIMP_PROCEDURE_DIALOG(dialog_))) {
+      set_working(true);
+      Status status = work_.run(work);
+      if (status.code() != ErrorCode::kCancelled) return status;
+      set_working(false);
+    }
+    return std::nullopt;
+  }
 
  private:
   void build() {
@@ -81,6 +91,7 @@ class Dialog {
     GtkWidget* content = gtk_dialog_get_content_area(GTK_DIALOG(dialog_));
     gtk_box_pack_start(GTK_BOX(content), halves, TRUE, TRUE, 0);
     gtk_widget_show_all(halves);
+    gtk_box_pack_start(GTK_BOX(content), work_.build(), FALSE, FALSE, 0);
     set_size();
   }
 
@@ -124,6 +135,7 @@ class Dialog {
     gtk_scrolled_window_set_overlay_scrolling(GTK_SCROLLED_WINDOW(scrolled), FALSE);
     gtk_container_add(GTK_CONTAINER(scrolled), side);
     gtk_widget_set_size_request(scrolled, kSideWidth, -1);
+    side_ = scrolled;
     gtk_widget_set_hexpand(scrolled, FALSE);  // its controls would claim the preview's room
     return scrolled;
   }
@@ -140,6 +152,12 @@ class Dialog {
       height = std::min(height, static_cast<int>(area.height * kShareOfScreen));
     }
     gtk_window_set_default_size(GTK_WINDOW(dialog_), width, height);
+  }
+
+  // While the filter works its settings stand still, and the processor is the filter's.
+  void set_working(bool working) {
+    preview_->set_paused(working);
+    gtk_widget_set_sensitive(side_, !working);
   }
 
   void settings_changed() {
@@ -170,10 +188,12 @@ class Dialog {
   GimpProcedureConfig* config_;
   std::function<Params()> params_;
   GtkWidget* dialog_;
+  GtkWidget* side_ = nullptr;
   GtkWidget* noise_ = nullptr;
   GtkWidget* device_ = nullptr;
   std::string invalid_;  // why the settings can't be used
   gulong changed_ = 0;
+  WorkPanel work_;
   std::unique_ptr<PresetBar> presets_;
   Controls controls_;
   std::unique_ptr<Preview> preview_;
@@ -186,18 +206,10 @@ void initialise() {
   gimp_ui_init("grainless");
 }
 
-bool run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
-                const std::function<Params()>& params, PreviewSource& source,
-                const Places& places) {
-  bool confirmed = false;
-  {
-    Dialog dialog(procedure, config, params, source, places);
-    confirmed = dialog.run();
-  }
-  // The window disappears before the filter starts.
-  while (g_main_context_iteration(nullptr, FALSE)) {
-  }
-  return confirmed;
+std::optional<Status> run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
+                                 const std::function<Params()>& params, PreviewSource& source,
+                                 const Places& places, const Work& work) {
+  return Dialog(procedure, config, params, source, places).run(work);
 }
 
 }  // namespace grainless::ui

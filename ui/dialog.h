@@ -2,9 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "engine/params.h"
+#include "engine/progress.h"
+#include "engine/status.h"
 #include "preview_source.h"
 
 // libgimp's types by name only: the headers behind them need GTK's, or the PDB's.
@@ -22,9 +25,19 @@ struct Places {
   std::string manual;   // an HTML page
 };
 
-// Shows the dialog for the procedure's settings with a live preview of `source`; true: the user
-// wants the filter to run. params turns the settings into parameters.
-bool run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
-                const std::function<Params()>& params, PreviewSource& source, const Places& places);
+// How the dialog watches the filter's work. progress is for the main thread, and to be called
+// often: the dialog lives on it.
+struct WorkMonitor {
+  const CancelToken* cancel = nullptr;
+  std::function<void(double fraction, const std::string& text)> progress;
+};
+using Work = std::function<Status(const WorkMonitor&)>;
+
+// Shows the dialog for the procedure's settings with a live preview of `source`, and does the work
+// when the user wants it. A work that the user stops leads back to the dialog; none: the user has
+// left it. params turns the settings into parameters.
+std::optional<Status> run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
+                                 const std::function<Params()>& params, PreviewSource& source,
+                                 const Places& places, const Work& work);
 
 }  // namespace grainless::ui

@@ -44,7 +44,12 @@ Preview::Preview(PreviewSource& source, Listener listener)
       [this](std::vector<DeviceChoice> devices) {
         post([this, devices = std::move(devices)] { listener_.devices_found(devices); });
       });
-  // Below GTK's redraws, so that reading a large layer never delays them.
+  start_loading();
+}
+
+// Below GTK's redraws, so that reading a large layer never delays them.
+void Preview::start_loading() {
+  if (loader_ != 0) return;
   loader_ = g_idle_add_full(
       G_PRIORITY_LOW,
       [](gpointer self) -> gboolean { return static_cast<Preview*>(self)->load_slice(); }, this,
@@ -144,7 +149,13 @@ void Preview::set_params(const Params& params) {
 
 void Preview::set_paused(bool paused) {
   paused_ = paused;
-  if (paused) worker_->cancel();
+  if (paused) {
+    worker_->cancel();
+    if (loader_ != 0) g_source_remove(loader_);
+    loader_ = 0;
+  } else {
+    start_loading();
+  }
   schedule();
 }
 
@@ -185,7 +196,7 @@ void Preview::accept(PreviewAnswer answer) {
 }
 
 void Preview::state_changed() {
-  const bool busy = model_.busy();
+  const bool busy = model_.busy() && !paused_;
   g_object_set(spinner_, "active", busy, "visible", busy, nullptr);
   listener_.state_changed();
 }

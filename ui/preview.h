@@ -47,6 +47,7 @@ class Preview {
   void build();
   void build_marks();
   void connect();
+  void start_loading();
   void schedule();
   void pump();
   void state_changed();
