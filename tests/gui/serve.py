@@ -12,7 +12,7 @@ import gi
 gi.require_version("Gimp", "3.0")
 gi.require_version("Gegl", "0.4")
 import numpy as np  # noqa: E402
-from gi.repository import Gegl, Gimp  # noqa: E402
+from gi.repository import Gegl, Gimp, Gio  # noqa: E402
 
 folder = pathlib.Path(WORK)  # noqa: F821
 FORMATS = {"u8": (Gimp.Precision.U8_NON_LINEAR, "R'G'B' u8"), "float": (Gimp.Precision.FLOAT_LINEAR, "R~G~B~ float")}
@@ -21,9 +21,7 @@ layer = display = None
 
 def open_layer(width, height, precision="u8", sigma=12):
     """A new image with one layer of noise on a ramp becomes the one that the others are about."""
-    global layer, display
-    if display is not None:
-        display.delete()  # and the image with it
+    global layer
     kind, name = FORMATS[precision]
     image = Gimp.Image.new_with_precision(width, height, Gimp.ImageBaseType.RGB, kind)
     layer = Gimp.Layer.new(image, "layer", width, height, Gimp.ImageType.RGB_IMAGE, 100, Gimp.LayerMode.NORMAL)
@@ -38,10 +36,26 @@ def open_layer(width, height, precision="u8", sigma=12):
     buffer.set(Gegl.Rectangle.new(0, 0, width, height), name, np.ascontiguousarray(data).tobytes())
     buffer.flush()
     layer.update(0, 0, width, height)
+    show(image)
+    return state()
+
+
+def open_file(path):
+    global layer
+    image = Gimp.file_load(Gimp.RunMode.NONINTERACTIVE, Gio.File.new_for_path(path))
+    layer = image.get_layers()[0]
+    show(image)
+    return state()
+
+
+def show(image):
+    """In a window of its own, the only one."""
+    global display
+    if display is not None:
+        display.delete()  # and its image with it
     image.clean_all()
     display = Gimp.Display.new(image)
     Gimp.displays_flush()
-    return state()
 
 
 def state():

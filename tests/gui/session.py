@@ -51,11 +51,11 @@ class Session:
 class Window:
     """The dialog on the session's layer."""
 
-    def __init__(self, session):
+    def __init__(self, session, title="Grainless Denoise"):
         self.session = session
         session.start("run_filter")
         wait_for("the dialog", lambda: self.root)
-        self.frame("Grainless Denoise")
+        self.frame(title)
 
     @property
     def root(self):

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""Photographs the dialog for './dev screenshots': take_pictures.py OUT LANGUAGE PHOTO LOCALE_DIR"""
+import gettext
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import desktop
+from desktop import find, find_all, wait_for
+from session import Session, Window, active_title, keys
+
+# The views' items in their order; names of the files in every language.
+VIEWS = ["result", "original", "split", "side-by-side", "removed-noise"]
+
+
+def speak(language, work):
+    """Makes a locale of this language's name: GNU gettext needs one, and its other parts may be C's."""
+    if language == "en":
+        return
+    locales = work / "locales"
+    shutil.copytree("/usr/lib/locale/C.utf8", locales / f"{language}.UTF-8", dirs_exist_ok=True)
+    os.environ |= {"LOCPATH": str(locales), "LC_ALL": f"{language}.UTF-8", "LANGUAGE": language}
+
+
+class Pictures:
+    def __init__(self, session, folder, text):
+        self.window = Window(session, text("Grainless Denoise"))
+        self.title, self.folder, self.text = text("Grainless Denoise"), folder, text
+        self.done = text("Preview by %s in %.2f s").split("%s")[0]
+
+    def settled(self):
+        wait_for("a finished preview", lambda: self.window.label(self.done))
+
+    def take(self, name):
+        self.settled()
+        wait_for("the dialog in front", lambda: active_title() == self.title)
+        path = self.folder / f"{name}.png"
+        found = subprocess.run(["xdotool", "getactivewindow"], capture_output=True, text=True, check=True).stdout.strip()
+        subprocess.run(["import", "-window", found, path], check=True)
+        subprocess.run(["mogrify", "-strip", "-define", "png:compression-level=9", path], check=True)
+        print(path, flush=True)
+
+    def take_all(self):
+        box = self.window.widget("combo box", self.text("View"))
+        for index, name in enumerate(VIEWS):
+            assert box.get_selection_iface().select_child(index)
+            self.take(name)
+        assert box.get_selection_iface().select_child(0)
+        expander = wait_for("the expander", lambda: find_all(self.window.root, "toggle button", lambda name: True)
+                            and find(self.window.root, "toggle button", self.text("Advanced twea_ks").replace("_", "")))
+        desktop.click(expander)
+        wait_for("the controls below it", lambda: find(self.window.root, "spin button",
+                                                       self.text("_Patch size").replace("_", "")))
+        self.take("advanced")
+
+
+def main():
+    folder, language, photo, locale = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
+    speak(language, folder.parent)
+    text = gettext.translation("grainless", locale, [language], fallback=True).gettext
+    session = Session(folder.parent)
+    try:
+        wait_for("GIMP", lambda: desktop.application("gimp"))
+        session.ask("open_file", str(photo))
+        pictures = Pictures(session, folder, text)
+        pictures.take_all()
+        keys("Escape")
+        pictures.window.gone()
+    finally:
+        session.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

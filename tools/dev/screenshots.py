@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Pictures of the dialog in the real GIMP, each view in each language.
+
+usage: screenshots.py PLUGIN_DIR OUT_DIR [LANGUAGE…]
+
+Without a LANGUAGE: English and all of po/LINGUAS. Leaves OUT_DIR/LANGUAGE/VIEW.png, and of the
+English ones smaller copies in OUT_DIR/manual: those are the pictures of docs/manual. The photograph
+is the demo's.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+from PIL import Image
+
+from demo import GIMP_ENV, make_photograph
+from steps import fail, step
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DRIVER = ROOT / "tests" / "gui" / "take_pictures.py"
+
+
+def main():
+    plug_ins, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+    known = ["en"] + (ROOT / "po" / "LINGUAS").read_text(encoding="utf-8").split()
+    wanted = sys.argv[3:] or known
+    for language in wanted:
+        if language not in known:
+            fail(f"there is no language '{language}': {' '.join(known)}")
+    out.mkdir(parents=True, exist_ok=True)
+    photo, _ = make_photograph(out)
+    for language in wanted:
+        step(f"pictures of the dialog: {language}")
+        folder = out / language
+        folder.mkdir(exist_ok=True)
+        command = [GIMP_ENV, "--gui", out / "gimp-profile", plug_ins]
+        command += [sys.executable, DRIVER, folder, language, photo, plug_ins / "grainless" / "locale"]
+        log = out / f"{language}.log"
+        with open(log, "w", encoding="utf-8") as file:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=file, text=True, check=False)
+        if done.returncode != 0:
+            fail(f"no pictures in {language}: {log} names the reason")
+        print(done.stdout, end="")
+        if language == "en":
+            reduce_pictures(folder, out / "manual")
+
+
+def reduce_pictures(folder, target):
+    """256 colours make a third of the bytes."""
+    target.mkdir(exist_ok=True)
+    for picture in sorted(folder.glob("*.png")):
+        with Image.open(picture) as image:
+            image.convert("RGB").quantize(256).save(target / picture.name, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
