@@ -56,4 +56,8 @@ size_t nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int he
 void run_bm3d(const MethodJob& job);
 size_t bm3d_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
 
+// Shapiro-Wilk NLM. sw_nlm.cu.
+void run_sw_nlm(const MethodJob& job);
+size_t sw_nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
+
 }  // namespace grainless::cuda

@@ -42,10 +42,6 @@ int32_t open(uint32_t device, uint64_t memory_limit, AbiSession** out, AbiMessag
 
 int32_t supports(const Plan* plan, AbiMessage* message) {
   return enter(message, [&] {
-    if (plan->method == static_cast<int32_t>(Method::kSwNlm)) {
-      throw Error(ErrorCode::kDeviceUnavailable,
-                  "Shapiro-Wilk Non-Local Means runs on the processor only, for now");
-    }
     const bool nlm = plan->method == static_cast<int32_t>(Method::kNlm);
     if (nlm && plan->level[0].nlm.patchwise != 0) {
       throw Error(ErrorCode::kDeviceUnavailable,

@@ -143,11 +143,26 @@ AbiCallbacks callbacks_of(Part& part) {
 }
 
 void run_method(const Plan& plan, const MethodJob& job) {
-  if (plan.method == static_cast<int32_t>(Method::kBm3d)) {
-    run_bm3d(job);
-  } else {
-    run_nlm(job);
+  switch (static_cast<Method>(plan.method)) {
+    case Method::kBm3d:
+      return run_bm3d(job);
+    case Method::kNlm:
+      return run_nlm(job);
+    case Method::kSwNlm:
+      return run_sw_nlm(job);
   }
+}
+
+size_t method_scratch_bytes(const Plan& plan, const LevelPlan& level, int width, int height) {
+  switch (static_cast<Method>(plan.method)) {
+    case Method::kBm3d:
+      return bm3d_scratch_bytes(level, plan.channels, width, height);
+    case Method::kNlm:
+      return nlm_scratch_bytes(level, plan.channels, width, height);
+    case Method::kSwNlm:
+      return sw_nlm_scratch_bytes(level, plan.channels, width, height);
+  }
+  return 0;
 }
 
 void run_level(const Plan& plan, const MethodJob& whole, int level, int count, const Rect& image,
@@ -221,9 +236,7 @@ size_t levels_scratch_bytes(const Plan& plan, int width, int height) {
   for (int l = 0; l < plan.level_count; ++l) {
     // Rectangles of a level may stick out by a pixel on either side.
     const int w = (width >> l) + 2, h = (height >> l) + 2;
-    const size_t method = plan.method == static_cast<int32_t>(Method::kBm3d)
-                              ? bm3d_scratch_bytes(plan.level[l], plan.channels, w, h)
-                              : nlm_scratch_bytes(plan.level[l], plan.channels, w, h);
+    const size_t method = method_scratch_bytes(plan, plan.level[l], w, h);
     const size_t one = plane_bytes(plan.channels, w, h);
     // Of a level: filtered and result, and of the coarser ones the unfiltered pixels; recomposing
     // takes two planes of a coarser level where a method's scratch was.

@@ -317,11 +317,11 @@ TEST_F(Module, MemoryIsWhatTileBytesSays) {
 TEST_F(Module, CancelIsAnsweredWithin100Milliseconds) {
   const TestImage image = noisy_picture({Component::kU8, 3}, 3000, 2000, 20.0f);
   TestImage result(image.format, image.width, image.height);
-  for (const Method method : {Method::kNlm, Method::kBm3d}) {
+  for (const Method method : {Method::kNlm, Method::kBm3d, Method::kSwNlm}) {
     Params params;
     params.method = static_cast<int32_t>(method);
     params.quality = static_cast<int32_t>(Quality::kHigh);
-    params.search = method == Method::kNlm ? 63 : 0;
+    params.search = method == Method::kBm3d ? 0 : 63;
     const Plan plan = make_plan(params, image.format, white_noise(3, 20.0f));
     ASSERT_EQ(run(plan, image, whole(image), result), 0);  // memory is there, code is loaded
     using Clock = std::chrono::steady_clock;
