@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: MIT
-// The kernel of Non-Local Means: how a block walks down its strip. nlm_warp.cuh says what a warp
-// does with a row, and how it all works.
+// The kernels of Non-Local Means: how a block walks down its strip. nlm_warp.cuh says what a warp
+// does with a row, and how it all works; nlm_patches.cuh what is different patch-wise.
 #pragma once
 
 #include <cuda_pipeline.h>
 
 #include <iterator>
+#include <type_traits>
 
+#include "nlm_patches.cuh"
 #include "nlm_warp.cuh"
 
 namespace grainless::cuda {
 
 // One block's walk: groups first_group .. first_group + groups - 1 over the rows first_row .. of
 // the target. Row numbers are relative to the target, ring indices to the first row loaded. Step t
-// adds row t of those that any patch of this walk touches and weighs the row y = t - patch + 1; the
-// warps' sums of row y are added in step t + 1, the row is finished in step t + 2.
-template <int kPatch, int kChannels, int kWeights, int kChunk>
+// adds row t of those that any patch of this walk touches and weighs the patches round the row
+// `centre` = t - patch + 1 (counted from the first one needed); the warps' sums of row y are added
+// in step t + 1, the row is finished in step t + 2. Pixel-wise y is the same row, patch-wise the
+// one that the patches of the last `patch` rows hold: patch - 1 rows later.
+template <int kPatch, int kChannels, int kWeights, int kChunk, bool kPatches>
 struct NlmWalk {
-  using Warp = NlmWarp<kPatch, kChannels, kWeights, kChunk>;
+  using Warp = std::conditional_t<kPatches, NlmPatchWarp<kPatch, kChannels, kWeights, kChunk>,
+                                  NlmWarp<kPatch, kChannels, kWeights, kChunk>>;
   using Match = typename Warp::Match;
   using Own = typename Warp::Own;
   using Value = typename Warp::Value;
@@ -32,6 +37,8 @@ struct NlmWalk {
   int first_group, groups, first_dy, dys;
 
   __device__ int patch() const { return kPatch > 0 ? kPatch : a.patch; }
+  // The step of the first results.
+  __device__ int lag() const { return kPatches ? 2 * (patch() - 1) : patch() - 1; }
   __device__ bool last_pass() const { return first_group + groups == a.groups; }
   __device__ const Match* match_row(int index) const {
     return shared.match + (index & (a.match_rows - 1)) * 4 * a.quads;
@@ -40,8 +47,10 @@ struct NlmWalk {
     return shared.values + (index & (a.value_rows - 1)) * 4 * a.quads;
   }
   __device__ Value* own_values(int t) const {
-    return shared.own_values + (t & (kOwnRows - 1)) * kNlmColumns;
+    return shared.own_values + (t & (a.own_rows - 1)) * kNlmColumns;
   }
+  // The own values of the row that step t gives results for.
+  __device__ Value* own_results(int t) const { return own_values(kPatches ? t - a.low : t); }
   __device__ Match* raw(int t, int leaving) const {
     return shared.raw + ((t & 1) * 2 + leaving) * kNlmColumns;
   }
@@ -104,15 +113,15 @@ struct NlmWalk {
   __device__ void run_task(int task, int t, int steps) const {
     // Hides t from the compiler, which otherwise computes all tasks' addresses in every warp.
     asm volatile("" : "+r"(t));
-    const int y = t - patch() + 1;
+    const int centre = t - patch() + 1, y = t - lag();
     if (task == 0) {
       if (t + 1 < steps) fetch_match(t + dys);
     } else if (task == 1) {
-      if (t + 1 < steps && y >= 0) fetch_values(y + dys);
+      if (t + 1 < steps && centre >= 0) fetch_values(centre + dys);
     } else if (task < 4) {
       if (t + 2 < steps && (task == 2 || t + 2 >= patch())) fetch_raw(t + 2, task - 2);
     } else if (task == 4) {
-      if (t + 1 < steps && y + 1 >= 0) fetch_own_values(t + 1);
+      if (t + 1 < steps && centre + 1 >= 0) fetch_own_values(t + 1);
     } else if (task < kFirstSum) {
       if (t + 1 < steps && (task == 5 || t + 1 >= patch())) convert(t + 1, task - 5);
     } else if (task < kFirstFinish) {
@@ -124,7 +133,7 @@ struct NlmWalk {
 
   __device__ void run() const {
     const int warp = threadIdx.x / 32, group = first_group + min(warp, groups - 1);
-    const int steps = rows + patch() - 1;
+    const int steps = rows + lag();
     const int dy = group / a.chunks - a.radius - first_dy;  // within the walk
     Warp work;
     work.start(a, group);
@@ -132,23 +141,50 @@ struct NlmWalk {
     for (int t = 0; t < steps + 2; ++t) {
       for (int task = warp; task < kTasks; task += a.warps) run_task(task, t, steps);
       __pipeline_commit();
-      const int y = t - patch() + 1;
+      const int centre = t - patch() + 1, y = t - lag();
       if (t < steps) {
         // Warps beyond the last group repeat its work: a branch here would cost all of them more.
         const Own* own = shared.entering + (t & 1) * kNlmColumns;
-        if (y > 0) {
+        if (centre > 0) {
           work.add_row(shared.leaving + (t & 1) * kNlmColumns, match_row(t + dy - patch()));
         }
-        if (y < 0) {
+        if (centre < 0) {
           work.add_row(own, match_row(t + dy));
+        } else if constexpr (kPatches) {
+          work.weigh_row(a, own, match_row(t + dy), own_values(t), value_row(centre + dy),
+                         patch_row(t, centre, dy, warp), partial(y, warp));
         } else {
-          work.weigh_row(a, own, match_row(t + dy), own_values(t), value_row(y + dy),
+          work.weigh_row(a, own, match_row(t + dy), own_values(t), value_row(centre + dy),
                          partial(y, warp));
         }
       }
       __pipeline_wait_prior(0);
       __syncthreads();
     }
+  }
+
+  __device__ __forceinline__ PatchRow<Value, kWeights> patch_row(int t, int centre, int dy,
+                                                                 int warp) const {
+    const int lane = threadIdx.x & 31;
+    PatchRow<Value, kWeights> row;
+    row.full = centre >= patch() - 1;
+    row.own_values = row.full ? own_results(t) : own_values(t);
+    row.values = value_row(row.full ? centre - a.low + dy : centre + dy);
+    row.first = centre < patch();
+    row.history =
+        shared.history + warp * a.history + centre % patch() * (kChunk * kWeights * 32) + lane;
+    const DevicePlanes& inverse = a.inverse;
+    const int x = a.x0 + a.radius + strip * a.strip_step + 4 * lane - inverse.rect.x;
+    const size_t at = static_cast<size_t>(first_row + centre) * inverse.stride + x;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const bool inside = x + i >= 0 && x + i < inverse.rect.width;
+#pragma unroll
+      for (int w = 0; w < kWeights; ++w) {
+        row.inverse[w][i] = inside ? __ldg(inverse.plane(w) + at + i) : 0.0f;
+      }
+    }
+    return row;
   }
 
   // A warp adds all warps' sums of one component of row y, in the order of the groups.
@@ -185,33 +221,60 @@ struct NlmWalk {
     const int x = a.x0 + a.radius + strip * a.strip_step + column - a.target.rect.x;
     if (column < a.lead || column >= kNlmColumns - a.lead || x < 0) return;
     if (x >= a.target.rect.width) return;
-    const Value* row = own_values(y + patch() - 1);
     const float* sum = totals(y) + column;
+    if (!kPatches && a.totals != 0) return finish_totals(y, x, sum);
+    const Value* row = own_results(y + lag());
     float own[kChannels], anchor[kChannels];
     int area;
     unpack(row[quad_index(column & ~3, 32)], anchor, area);
     unpack(row[quad_index(column, 32)], own, area);
-    const Centre rule = static_cast<Centre>(a.centre);
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) {
       const int w = c == 0 ? 0 : kWeights - 1;
-      const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
       const float total = sum[(kChannels + w) * kNlmColumns];
-      const float centre = rule == Centre::kMax   ? sum[(kChannels + kWeights + w) * kNlmColumns]
-                           : rule == Centre::kOne ? nlm_weight(curve, 0, a.top)
-                                                  : 0.0f;
-      const float relative = own[c] - (a.anchored ? anchor[c] : 0.0f), all = total + centre;
+      const float all = kPatches ? kQuotientSteps * count_patches(w, x, y) : total_of(sum, w);
+      const float relative = own[c] - (a.anchored ? anchor[c] : 0.0f);
       const float change = fmaf(-relative, total, sum[c * kNlmColumns]) / (all > 0.0f ? all : 1.0f);
       a.target.plane(c)[static_cast<size_t>(first_row + y) * a.target.stride + x] =
-          curve.enabled ? own[c] + change : own[c];
+          (w == 0 ? a.luma : a.chroma).enabled ? own[c] + change : own[c];
     }
+  }
+
+  // All weights of a pixel, the centre's with them.
+  __device__ float total_of(const float* sum, int w) const {
+    const Centre rule = static_cast<Centre>(a.centre);
+    const float centre = rule == Centre::kMax   ? sum[(kChannels + kWeights + w) * kNlmColumns]
+                         : rule == Centre::kOne ? nlm_weight(w == 0 ? a.luma : a.chroma, 0, a.top)
+                                                : 0.0f;
+    return sum[(kChannels + w) * kNlmColumns] + centre;
+  }
+
+  __device__ void finish_totals(int y, int x, const float* sum) const {
+#pragma unroll
+    for (int w = 0; w < kWeights; ++w) {
+      const float all = total_of(sum, w);
+      a.target.plane(w)[static_cast<size_t>(first_row + y) * a.target.stride + x] =
+          all > 0.0f ? 1.0f / all : 0.0f;
+    }
+  }
+
+  // Patches with an estimate that hold pixel (x, y) of the target.
+  __device__ float count_patches(int w, int x, int y) const {
+    const float* at =
+        a.inverse.plane(w) + static_cast<size_t>(first_row + y) * a.inverse.stride + x;
+    int count = 0;
+    for (int i = 0; i < patch(); ++i, at += a.inverse.stride) {
+      for (int k = 0; k < patch(); ++k) count += at[k] > 0.0f;
+    }
+    return static_cast<float>(count);
   }
 };
 
-template <int kPatch, int kChannels, int kWeights, int kChunk>
-__global__ void __launch_bounds__(32 * kNlmWarps, 1) nlm_kernel(const NlmArgs a) {
+template <int kPatch, int kChannels, int kWeights, int kChunk, bool kPatches>
+__global__ void __launch_bounds__(32 * (kPatches ? kNlmPatchWarps : kNlmWarps), 1)
+    nlm_kernel(const NlmArgs a) {
   extern __shared__ uint4 memory[];
-  using Walk = NlmWalk<kPatch, kChannels, kWeights, kChunk>;
+  using Walk = NlmWalk<kPatch, kChannels, kWeights, kChunk, kPatches>;
   const int block = a.first_block + blockIdx.x;
   const int first_row = block / a.strips * a.block_rows;
   const int rows = min(a.block_rows, a.target.rect.height - first_row);
@@ -232,27 +295,29 @@ __global__ void __launch_bounds__(32 * kNlmWarps, 1) nlm_kernel(const NlmArgs a)
 }
 
 // The kernel for a patch size and a chunk.
-template <int kPatch, int kChannels, int kWeights, size_t kIndex = 0>
+template <int kPatch, int kChannels, int kWeights, bool kPatches, size_t kIndex = 0>
 NlmKernel nlm_kernel_for(int chunk) {
   constexpr int kChunk = kNlmChunks[kIndex];
   if constexpr (kIndex + 1 < std::size(kNlmChunks)) {
-    if (chunk != kChunk) return nlm_kernel_for<kPatch, kChannels, kWeights, kIndex + 1>(chunk);
+    if (chunk != kChunk) {
+      return nlm_kernel_for<kPatch, kChannels, kWeights, kPatches, kIndex + 1>(chunk);
+    }
   }
-  return nlm_kernel<kPatch, kChannels, kWeights, kChunk>;
+  return nlm_kernel<kPatch, kChannels, kWeights, kChunk, kPatches>;
 }
-template <int kChannels, int kWeights>
+template <int kChannels, int kWeights, bool kPatches>
 NlmKernel nlm_kernel_for(int patch, int chunk) {
   switch (patch) {
     case 3:
-      return nlm_kernel_for<3, kChannels, kWeights>(chunk);
+      return nlm_kernel_for<3, kChannels, kWeights, kPatches>(chunk);
     case 5:
-      return nlm_kernel_for<5, kChannels, kWeights>(chunk);
+      return nlm_kernel_for<5, kChannels, kWeights, kPatches>(chunk);
     case 7:
-      return nlm_kernel_for<7, kChannels, kWeights>(chunk);
+      return nlm_kernel_for<7, kChannels, kWeights, kPatches>(chunk);
     case 9:
-      return nlm_kernel_for<9, kChannels, kWeights>(chunk);
+      return nlm_kernel_for<9, kChannels, kWeights, kPatches>(chunk);
     default:
-      return nlm_kernel_for<0, kChannels, kWeights>(chunk);
+      return nlm_kernel_for<0, kChannels, kWeights, kPatches>(chunk);
   }
 }
 

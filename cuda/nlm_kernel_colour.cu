@@ -4,7 +4,7 @@
 namespace grainless::cuda {
 
 NlmKernel nlm_kernel_colour(int patch, int chunk) {
-  return nlm_kernel_for<3, 1>(patch, chunk);
+  return nlm_kernel_for<3, 1, false>(patch, chunk);
 }
 
 }  // namespace grainless::cuda

@@ -25,7 +25,6 @@
 namespace grainless::cuda {
 
 inline constexpr unsigned kAllLanes = 0xffffffffu;
-inline constexpr int kOwnRows = 4;  // from the row after this to the one being finished
 
 // A row in shared memory: column c at (c % 4) * quads + c / 4, so that lanes reading every fourth
 // column touch neighbouring words.
@@ -41,32 +40,35 @@ struct NlmShared {
   using Value = typename NlmPixel<kChannels>::Value;
 
   Value* values;      // ring of value_rows rows, [4 * quads]
-  Value* own_values;  // ring of kOwnRows rows, [128]
+  Value* own_values;  // ring of own_rows rows, [128]
   Own* entering;      // [2][128]: -2 * the row that enters the patch
   Own* leaving;       // [2][128]: 2 * the row that leaves it
   float* partial;     // [2][warps][kComponents][128]
   float* totals;      // [2][kComponents][128]
   Match* match;       // ring of match_rows rows, [4 * quads]
   Match* raw;         // [2][entering, leaving][128]
+  int4* history;      // [warps][NlmArgs::history]
 
   __host__ __device__ static size_t bytes(const NlmArgs& a) {
     const size_t row = 4 * a.quads;
-    return sizeof(Value) * (a.value_rows * row + kOwnRows * kNlmColumns) +
+    return sizeof(Value) * (a.value_rows * row + a.own_rows * kNlmColumns) +
            sizeof(Own) * 4 * kNlmColumns +
            sizeof(float) * 2 * (a.warps + 1) * kComponents * kNlmColumns +
-           sizeof(Match) * (a.match_rows * row + 4 * kNlmColumns);
+           sizeof(Match) * (a.match_rows * row + 4 * kNlmColumns) +
+           sizeof(int4) * a.warps * a.history;
   }
 
   __device__ NlmShared(void* memory, const NlmArgs& a) {
     const int row = 4 * a.quads;
     values = static_cast<Value*>(memory);
     own_values = values + a.value_rows * row;
-    entering = reinterpret_cast<Own*>(own_values + kOwnRows * kNlmColumns);
+    entering = reinterpret_cast<Own*>(own_values + a.own_rows * kNlmColumns);
     leaving = entering + 2 * kNlmColumns;
     partial = reinterpret_cast<float*>(leaving + 2 * kNlmColumns);
     totals = partial + 2 * a.warps * kComponents * kNlmColumns;
     match = reinterpret_cast<Match*>(totals + 2 * kComponents * kNlmColumns);
     raw = match + a.match_rows * row;
+    history = reinterpret_cast<int4*>(raw + 4 * kNlmColumns);
   }
 };
 
@@ -147,8 +149,9 @@ __device__ __forceinline__ int pick(const int (&x)[4], int i) {
   return i < 2 ? (i == 0 ? x[0] : x[1]) : (i == 2 ? x[2] : x[3]);
 }
 
-// The same for any patch, as differences of the row's running sums, which a scan makes.
-__device__ __forceinline__ void box_sums_any(const NlmArgs& a, const int (&column)[4],
+// The sums of columns i - low .. i + high for any patch, as differences of the row's running sums,
+// which a scan makes.
+__device__ __forceinline__ void box_sums_any(int low, int high, const int (&column)[4],
                                              int (&box)[4]) {
   const int lane = threadIdx.x & 31;
   const int quad = column[0] + column[1] + column[2] + column[3];
@@ -163,7 +166,7 @@ __device__ __forceinline__ void box_sums_any(const NlmArgs& a, const int (&colum
   for (int i = 1; i < 4; ++i) before[i] = before[i - 1] + column[i - 1];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int end = i + a.high + 1, first = i - a.low;
+    const int end = i + high + 1, first = i - low;
     box[i] = __shfl_sync(kAllLanes, pick(before, end & 3), lane + (end >> 2)) -
              __shfl_sync(kAllLanes, pick(before, first & 3), lane + (first >> 2));
   }
@@ -250,7 +253,7 @@ struct NlmWarp {
       if constexpr (kPatch > 0) {
         box_sums<kPatch>(column[k], box);
       } else {
-        box_sums_any(a, column[k], box);
+        box_sums_any(a.low, a.high, column[k], box);
       }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {

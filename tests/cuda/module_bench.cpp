@@ -21,6 +21,7 @@ struct Case {
   PixelFormat format;
   Method method;
   int32_t search, patch;
+  Quality quality = Quality::kNormal;
 };
 
 constexpr PixelFormat kGrey{Component::kFloat, 1}, kColour{Component::kFloat, 3},
@@ -33,6 +34,12 @@ constexpr Case kCases[] = {
     {"nlm-24mp-rgb8-21-5", 6000, 4000, kColour8, Method::kNlm, 21, 5},
     {"nlm-24mp-rgb8-35-6", 6000, 4000, kColour8, Method::kNlm, 35, 6},
     {"nlm-24mp-rgb8-15-3", 6000, 4000, kColour8, Method::kNlm, 15, 3},
+    {"nlm-high-24mp-rgb-21-9", 6000, 4000, kColour, Method::kNlm, 21, 9, Quality::kHigh},
+    {"nlm-high-24mp-grey-21-7", 6000, 4000, kGrey, Method::kNlm, 21, 7, Quality::kHigh},
+    {"nlm-high-24mp-rgb8", 6000, 4000, kColour8, Method::kNlm, 0, 0, Quality::kHigh},
+    {"nlm-high-24mp-grey", 6000, 4000, kGrey, Method::kNlm, 0, 0, Quality::kHigh},
+    {"nlm-24mp-rgb8", 6000, 4000, kColour8, Method::kNlm, 0, 0},
+    {"nlm-24mp-grey", 6000, 4000, kGrey, Method::kNlm, 0, 0},
     {"nlm-800x600-rgb8", 800, 600, kColour8, Method::kNlm, 0, 0},
     {"sw-nlm-512x512-grey-21-7", 512, 512, kGrey, Method::kSwNlm, 21, 7},
     {"sw-nlm-512x512-grey-21-5", 512, 512, kGrey, Method::kSwNlm, 21, 5},
@@ -85,6 +92,7 @@ void time_case(const AbiBackend& table, AbiSession* session, const Case& c, int 
   params.auto_sigma = false;
   params.search = c.search;
   params.patch = c.patch;
+  params.quality = static_cast<int32_t>(c.quality);
   const Plan plan = make_plan(params, c.format, white_noise(c.format.colours(), 20.0f));
   const std::vector<uint8_t> source = picture(c);
   std::vector<uint8_t> target(source.size());

@@ -7,6 +7,8 @@
 //   GRAINLESS_FAKE_FAIL_RUN=N     the N-th run() and later ones of card 0 fail
 //   GRAINLESS_FAKE_BUDGET=BYTES   what budget() answers
 //   GRAINLESS_FAKE_LACKS_METHOD=N supports() refuses method N
+//   GRAINLESS_FAKE_DRIVER=0|1     devices() finds no driver, or one that is too old
+//   GRAINLESS_FAKE_OPEN_FAILS=N   open() fails for card N
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +40,13 @@ int32_t fail(AbiMessage* message, ErrorCode code, const char* text) {
   return static_cast<int32_t>(code);
 }
 
-int32_t devices(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage*) {
+int32_t devices(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage* message) {
+  switch (setting("GRAINLESS_FAKE_DRIVER", -1)) {
+    case 0:
+      return fail(message, ErrorCode::kDeviceUnavailable, "no fake driver");
+    case 1:
+      return fail(message, ErrorCode::kDeviceUnavailable, "the fake driver is too old");
+  }
   *count = static_cast<uint32_t>(setting("GRAINLESS_FAKE_CARDS", 2));
   for (uint32_t i = 0; i < *count && i < capacity; ++i) {
     out[i] = {};
@@ -50,7 +58,10 @@ int32_t devices(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage*)
   return 0;
 }
 
-int32_t open(uint32_t device, uint64_t, AbiSession** out, AbiMessage*) {
+int32_t open(uint32_t device, uint64_t, AbiSession** out, AbiMessage* message) {
+  if (device == setting("GRAINLESS_FAKE_OPEN_FAILS", -1)) {
+    return fail(message, ErrorCode::kDeviceUnavailable, "the fake card does not answer");
+  }
   *out = new AbiSession(device);
   return 0;
 }

@@ -93,6 +93,24 @@ TEST_F(Fallback, ACardThatDoesNotExistOrIsRefusedIsNamed) {
   EXPECT_TRUE(mentions(run("fake-good", "cuda:2"), "too old"));
 }
 
+TEST_F(Fallback, NoDriverOrAnOldOneMeansTheCpuWithTheReason) {
+  fault("DRIVER", 0);
+  const Report none = run("fake-good");
+  EXPECT_EQ(none.device, "cpu");
+  EXPECT_TRUE(mentions(none, "no fake driver"));
+  fault("DRIVER", 1);
+  EXPECT_TRUE(mentions(run("fake-good", "cuda"), "the fake driver is too old"));
+}
+
+TEST_F(Fallback, ACardThatCanNotBeOpenedIsLeftOut) {
+  fault("OPEN_FAILS", 0);
+  const Report alone = run("fake-good");
+  EXPECT_TRUE(mentions(alone, "does not answer"));
+  const Report together = run("fake-good", "cuda");
+  EXPECT_EQ(together.device, "cuda:1");
+  EXPECT_TRUE(mentions(together, "does not answer"));
+}
+
 TEST_F(Fallback, NoCardAtAllIsSaid) {
   fault("CARDS", 0);
   const Report report = run("fake-good");

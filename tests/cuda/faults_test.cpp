@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// The fall-back chain on a real card, with the module's faults (cuda/fault.h): usage faults_test
+// MODULE_DIR [gtest options]. Only where the module was built with -Dcuda-faults=true.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "engine/denoise.h"
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::noisy_picture;
+using test::TestImage;
+
+std::string g_module_dir;
+
+class Faults : public ::testing::Test {
+ protected:
+  void TearDown() override { unsetenv("GRAINLESS_FAULT"); }
+
+  TestImage run(const char* fault, Report& report) {
+    Params params;
+    params.auto_sigma = false;
+    params.device = "auto";
+    params.memory = memory_;
+    if (fault != nullptr) setenv("GRAINLESS_FAULT", fault, 1);
+    Engine engine({g_module_dir, 2});
+    TestImage result(image_.format, image_.width, image_.height);
+    const Status status =
+        engine.denoise(params, white_noise(3, 15.0f), image_.view(), result.target(), {}, report);
+    unsetenv("GRAINLESS_FAULT");
+    EXPECT_TRUE(status.ok()) << status.message();
+    return result;
+  }
+
+  // Denoises with the fault; the result has to be that of the whole card.
+  Report run(const char* fault) {
+    Report plain, report;
+    const TestImage expected = run(nullptr, plain);
+    EXPECT_TRUE(plain.fallbacks.empty());
+    const TestImage result = run(fault, report);
+    EXPECT_LE(test::largest_difference(result, expected), 1.0f);
+    EXPECT_GE(test::psnr(result, expected), 80.0);
+    same_bits_ = result.bytes == expected.bytes;
+    return report;
+  }
+
+  int32_t memory_ = 0;
+  bool same_bits_ = false;
+  TestImage image_ = noisy_picture({Component::kU8, 3}, 700, 600, 15.0f);
+};
+
+bool mentions(const Report& report, const std::string& text) {
+  for (const std::string& fallback : report.fallbacks) {
+    if (fallback.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_F(Faults, NoDriverAnOldOneOrNoCodeMeansTheCpuWithTheReason) {
+  for (const auto& [fault, reason] :
+       {std::pair{"driver=none", "no NVIDIA driver"}, {"driver=old", "too old"},
+        {"arch", "no code for its architecture"}, {"open", ""}}) {
+    const Report report = run(fault);
+    EXPECT_EQ(report.device, "cpu") << fault;
+    EXPECT_TRUE(mentions(report, reason)) << fault;
+  }
+}
+
+TEST_F(Faults, OutOfMemoryMeansSmallerTilesWithTheSameBits) {
+  const Report report = run("alloc=30000000");
+  EXPECT_EQ(report.device, "cuda:0");
+  EXPECT_GT(report.tiles, 1);
+  EXPECT_TRUE(mentions(report, "smaller tiles"));
+  EXPECT_TRUE(same_bits_);
+}
+
+TEST_F(Faults, NoMemoryAtAllMeansTheCpu) {
+  const Report report = run("alloc=1000");
+  EXPECT_EQ(report.device, "cpu");
+  EXPECT_FALSE(report.fallbacks.empty());
+}
+
+// Last: a context does not recover. The module counts launches while the fault is set.
+TEST_F(Faults, ZFailureInMidImageIsFinishedElsewhere) {
+  memory_ = 64;
+  const Report report = run("launch=60");
+  EXPECT_NE(report.device.find("cpu"), std::string::npos);
+  EXPECT_NE(report.device.find("cuda:0"), std::string::npos) << report.device;
+  EXPECT_FALSE(report.fallbacks.empty());
+}
+
+}  // namespace
+}  // namespace grainless
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  if (argc < 2) return 2;
+  grainless::g_module_dir = argv[1];
+  grainless::Engine engine({argv[1], 1});
+  for (const grainless::DeviceInfo& device : engine.devices()) {
+    if (device.name != "cpu" && device.usable) return RUN_ALL_TESTS();
+  }
+  std::printf("no usable device: skipped\n");
+  return 77;
+}
