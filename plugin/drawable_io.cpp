@@ -60,6 +60,23 @@ Rect DrawableIo::selected() const {
   return rect;
 }
 
+bool DrawableIo::has_selection() const {
+  return !gimp_selection_is_empty(gimp_item_get_image(GIMP_ITEM(drawable_)));
+}
+
+std::vector<uint8_t> DrawableIo::selection(const Rect& rect) const {
+  GimpSelection* mask = gimp_image_get_selection(gimp_item_get_image(GIMP_ITEM(drawable_)));
+  const Buffer buffer(gimp_drawable_get_buffer(GIMP_DRAWABLE(mask)));
+  gint x = 0, y = 0;  // of the drawable in the image, where the selection lives
+  gimp_drawable_get_offsets(drawable_, &x, &y);
+  const GeglRectangle area = gegl_rect({rect.x + x, rect.y + y, rect.width, rect.height});
+  std::vector<uint8_t> selected(static_cast<size_t>(rect.area()));
+  gegl_buffer_get(buffer.get(), &area, 1.0, babl_format("Y u8"), selected.data(), rect.width,
+                  GEGL_ABYSS_NONE);
+  for (uint8_t& value : selected) value = value >= 128 ? 1 : 0;
+  return selected;
+}
+
 void DrawableIo::read(const Rect& rect, PixelBuffer& into) const {
   const GeglRectangle area = gegl_rect(rect);
   gegl_buffer_get(buffer_.get(), &area, 1.0, encoding_.engine, into.at(rect.x, rect.y),

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "encoding.h"
 #include "engine/pixels.h"
@@ -50,6 +51,10 @@ class DrawableIo {
   const Encoding& encoding() const { return encoding_; }
   // The part of the drawable that the selection covers, possibly empty.
   Rect selected() const;
+
+  bool has_selection() const;
+  // A byte a pixel of `rect`: 0 where less than half of it is selected.
+  std::vector<uint8_t> selection(const Rect& rect) const;
 
   // Reads `rect` into the same place of `into`.
   void read(const Rect& rect, PixelBuffer& into) const;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "preview_layer.h"
 
+#include <glib/gi18n.h>
+
 #include <algorithm>
+
+#include "engine/noise_curve.h"
 
 namespace grainless {
 namespace {
@@ -32,6 +36,20 @@ NoiseModel reduced_noise(const NoiseModel& noise, int32_t reduction) {
     }
   }
   return reduced;
+}
+
+const char* remark_on(const AreaNoise& noise) {
+  switch (noise.verdict) {
+    case AreaVerdict::kGood:
+      return noise.sigma[0] > 0 ? "" : _("No noise was found there.");
+    case AreaVerdict::kTooSmall:
+      return _("That part is too small to measure: take at least 32 × 32 pixels.");
+    case AreaVerdict::kClipped:
+      return _("That part is almost black or white, where noise is cut off: take another one.");
+    case AreaVerdict::kNotFlat:
+      return _("That part has edges or texture, which count as noise here: a flat one is better.");
+  }
+  return "";
 }
 
 // Grey pixels for the screen have three equal channels: one of them and alpha, and back.
@@ -219,6 +237,66 @@ Status PreviewLayer::denoise(const ui::PreviewJob& job, const Callbacks& callbac
   info.fallbacks = report.fallbacks;
   info.note = report.note;
   info.seconds = report.total;
+  return {};
+}
+
+bool PreviewLayer::has_selection() const {
+  return io_.has_selection();
+}
+
+void PreviewLayer::pick_area(const Rect& visible) {
+  const bool selection = has_selection();
+  const Rect area = selection ? io_.selected() : visible;
+  std::vector<uint8_t> picked;
+  if (selection && !area.empty()) picked = io_.selection(area);
+  const std::lock_guard lock(mutex_);
+  area_ = area;
+  picked_ = std::move(picked);
+}
+
+Status PreviewLayer::measure_area(ui::AreaMeasurement& measured) {
+  Rect rect;
+  std::vector<uint8_t> picked;
+  {
+    const std::lock_guard lock(mutex_);
+    rect = area_;
+    picked = picked_;
+  }
+  if (rect.empty()) {
+    measured.remark = _("The selection lies beside the layer.");
+    return {};
+  }
+  Callbacks callbacks;
+  callbacks.cancel = &stopped_;
+  const NoiseArea area{rect, picked.empty() ? nullptr : picked.data(), rect.width};
+  AreaNoise noise;
+  Status status = engine_.area_noise(pixels_.image(), area, callbacks, noise);
+  if (!status.ok()) return status;
+  measured.remark = remark_on(noise);
+  measured.brightness = noise.brightness;
+  if (noise.verdict == AreaVerdict::kGood || noise.verdict == AreaVerdict::kNotFlat) {
+    if (noise.sigma[0] > 0) measured.sigma.assign(noise.sigma, noise.sigma + noise.channels);
+  }
+  return {};
+}
+
+Status PreviewLayer::measure_layer(ui::NoisePicture& picture) {
+  Params params;
+  params.auto_sigma = true;
+  NoiseModel noise;
+  if (Status status = noise_for(params, noise); !status.ok()) return status;
+  Callbacks callbacks;
+  callbacks.cancel = &stopped_;
+  NoiseCurve curve;
+  Status status = engine_.noise_curve(pixels_.image(), {}, noise, callbacks, curve);
+  if (!status.ok()) return status;
+  picture.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
+  for (int32_t c = 0; c < curve.channels; ++c) {
+    auto& points = picture.curves.emplace_back();
+    for (int32_t i = 0; i < curve.channel[c].count; ++i) {
+      points.push_back({curve.channel[c].point[i].brightness, curve.channel[c].point[i].sigma});
+    }
+  }
   return {};
 }
 

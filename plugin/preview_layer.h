@@ -28,6 +28,10 @@ class PreviewLayer final : public ui::PreviewSource {
   Status denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
                  ui::PreviewResult& result) override;
   std::vector<ui::DeviceChoice> devices() override;
+  bool has_selection() const override;
+  void pick_area(const Rect& visible) override;
+  Status measure_area(ui::AreaMeasurement& measured) override;
+  Status measure_layer(ui::NoisePicture& picture) override;
   void stop() override { stopped_.cancel(); }
 
   // What denoise() measured, when it did.
@@ -56,6 +60,8 @@ class PreviewLayer final : public ui::PreviewSource {
   CancelToken stopped_;
   mutable std::mutex mutex_;
   std::optional<NoiseModel> measured_;
+  Rect area_;                    // that measure_area() looks at
+  std::vector<uint8_t> picked_;  // its selected pixels, when not all are
 };
 
 }  // namespace grainless

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "controls.h"
+#include "lines.h"
+#include "noise_panel.h"
 #include "preset_bar.h"
 #include "preview.h"
 #include "preview_bar.h"
@@ -23,22 +25,6 @@ namespace {
 constexpr int kWidth = 1210, kHeight = 840;
 constexpr double kShareOfScreen = 0.94;
 constexpr int kSideWidth = 350;
-
-GtkWidget* new_line(int width_chars) {
-  GtkWidget* label = gtk_label_new(nullptr);
-  gtk_label_set_xalign(GTK_LABEL(label), 0);
-  gtk_label_set_line_wrap(GTK_LABEL(label), TRUE);
-  gtk_label_set_max_width_chars(GTK_LABEL(label), width_chars);
-  gtk_label_set_selectable(GTK_LABEL(label), TRUE);
-  gtk_widget_set_can_focus(label, FALSE);
-  return label;
-}
-
-void set_text(GtkWidget* label, const std::string& text) {
-  if (text != gtk_label_get_text(GTK_LABEL(label))) {
-    gtk_label_set_text(GTK_LABEL(label), text.c_str());
-  }
-}
 
 class Dialog {
  public:
@@ -57,7 +43,8 @@ class Dialog {
                                                                      [this](const auto& found) {
                                                                        controls_.set_devices(found);
                                                                      }})),
-        bar_(std::make_unique<PreviewBar>(*preview_)) {
+        bar_(std::make_unique<PreviewBar>(*preview_)),
+        noise_(std::make_unique<NoisePanel>(*preview_, [this](double s) { use_sigma(s); })) {
     build();
     changed_ = g_signal_connect_swapped(
         config_, "notify", G_CALLBACK(+[](Dialog* self) { self->settings_changed(); }), this);
@@ -117,11 +104,11 @@ class Dialog {
   }
 
   GtkWidget* build_side() {
-    noise_ = new_line(36);
     GtkWidget* side = gtk_box_new(GTK_ORIENTATION_VERTICAL, 12);
     gtk_box_pack_start(GTK_BOX(side), presets_->widget(), FALSE, FALSE, 0);
-    gtk_box_pack_start(GTK_BOX(side), controls_.column(ParamGroup::kMain, "auto-sigma", noise_),
-                       FALSE, FALSE, 0);
+    gtk_box_pack_start(GTK_BOX(side),
+                       controls_.column(ParamGroup::kMain, "sigma", noise_->widget()), FALSE, FALSE,
+                       0);
     GtkWidget* advanced = gtk_expander_new_with_mnemonic(_("Advanced twea_ks"));
     GtkWidget* column = controls_.column(ParamGroup::kAdvanced);
     gtk_widget_set_margin_top(column, 6);
@@ -171,25 +158,23 @@ class Dialog {
   }
 
   void show_state() {
-    if (noise_ == nullptr) return;
+    if (device_ == nullptr) return;
     const PreviewModel& model = preview_->model();
-    const PreviewInfo* info = model.info();
-    std::string noise, device = device_text(model, preview_->loaded());
-    if (params_().auto_sigma) {
-      noise = info != nullptr && info->measured ? noise_text(*info) : _("Measuring the noise…");
-    }
+    noise_->update(params_());
+    std::string device = device_text(model, preview_->loaded());
     if (!model.error().empty()) device = model.error();
     if (!invalid_.empty()) device = invalid_;
-    set_text(noise_, noise);
-    gtk_widget_set_visible(noise_, !noise.empty());
     set_text(device_, device);
+  }
+
+  void use_sigma(double sigma) {
+    g_object_set(config_, "auto-sigma", FALSE, "sigma", sigma, nullptr);
   }
 
   GimpProcedureConfig* config_;
   std::function<Params()> params_;
   GtkWidget* dialog_;
   GtkWidget* side_ = nullptr;
-  GtkWidget* noise_ = nullptr;
   GtkWidget* device_ = nullptr;
   std::string invalid_;  // why the settings can't be used
   gulong changed_ = 0;
@@ -198,6 +183,7 @@ class Dialog {
   Controls controls_;
   std::unique_ptr<Preview> preview_;
   std::unique_ptr<PreviewBar> bar_;
+  std::unique_ptr<NoisePanel> noise_;
 };
 
 }  // namespace

@@ -159,6 +159,10 @@ void Preview::set_paused(bool paused) {
   schedule();
 }
 
+void Preview::compute_aside(std::function<std::function<void()>()> task) {
+  worker_->run_aside([this, task = std::move(task)] { post(task()); });
+}
+
 // Something changed: what runs may be stale, and the next job gets its time.
 void Preview::schedule() {
   if (timer_ != 0) g_source_remove(timer_);

@@ -34,11 +34,15 @@ class Preview {
   // Leaves the processor to others, and takes up its work again.
   void set_paused(bool paused);
 
-  const PreviewSource& source() const { return source_; }
+  PreviewSource& source() const { return source_; }
   const Viewport& viewport() const { return model_.view(); }
   void look(const Viewport& viewport);
   View view() const { return view_; }
   void set_view(View view);
+
+  // Runs task on the worker thread; what it returns runs on the main thread after that, unless the
+  // preview is gone by then.
+  void compute_aside(std::function<std::function<void()>()> task);
 
   const PreviewModel& model() const { return model_; }
   double loaded() const { return source_.loaded(); }

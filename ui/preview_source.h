@@ -41,6 +41,23 @@ struct PreviewResult {
   PreviewInfo info;
 };
 
+// Sigma over brightness, both 0..255.
+struct NoisePoint {
+  double brightness = 0, sigma = 0;
+};
+
+// What the whole layer shows of its noise, one entry a channel, lightness first.
+struct NoisePicture {
+  std::vector<double> sigma;                    // as automatic mode uses it
+  std::vector<std::vector<NoisePoint>> curves;  // from dark to bright; may be empty
+};
+
+struct AreaMeasurement {
+  std::vector<double> sigma;  // one a channel; empty: nothing could be measured
+  double brightness = 0;      // mean, 0..255
+  std::string remark;         // why not, or what is to be minded
+};
+
 struct DeviceChoice {
   std::string id;  // as the parameter takes it
   std::string label;
@@ -68,6 +85,14 @@ class PreviewSource {
   // job is a coarse one.
   virtual Status denoise(const PreviewJob& job, const Callbacks& callbacks,
                          PreviewResult& result) = 0;
+  // Main thread: whether there is a selection, and what measure_area() is to look at: the selected
+  // part of the layer, or `visible` when there is none.
+  virtual bool has_selection() const = 0;
+  virtual void pick_area(const Rect& visible) = 0;
+  // Worker thread, when all is loaded.
+  virtual Status measure_area(AreaMeasurement& measured) = 0;
+  virtual Status measure_layer(NoisePicture& picture) = 0;
+
   // Worker thread: what the user may choose from besides "auto", "cpu" and "cuda".
   virtual std::vector<DeviceChoice> devices() = 0;
   // Any thread, once: makes a running denoise() and all later ones return soon.

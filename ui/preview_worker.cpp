@@ -45,6 +45,14 @@ void PreviewWorker::submit(PreviewJob job) {
   changed_.notify_one();
 }
 
+void PreviewWorker::run_aside(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_one();
+}
+
 void PreviewWorker::cancel() {
   const std::lock_guard lock(mutex_);
   next_.reset();
@@ -57,14 +65,30 @@ void PreviewWorker::work(const std::stop_token& stop) {
   std::vector<DeviceChoice> devices;
   const Status listed = guard([&] { devices = source_.devices(); });
   if (listed.ok()) devices_(std::move(devices));
-  while (std::optional<PreviewJob> job = take(stop)) run(std::move(*job));
+  while (!stop.stop_requested()) {
+    std::optional<PreviewJob> job = take(stop);
+    run_tasks();
+    if (job) run(std::move(*job));
+  }
 }
 
 std::optional<PreviewJob> PreviewWorker::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait(lock, stop, [this] { return next_.has_value(); })) return std::nullopt;
+  changed_.wait(lock, stop, [this] { return next_.has_value() || !tasks_.empty(); });
+  if (!next_ || stop.stop_requested()) return std::nullopt;
   running_ = std::make_unique<CancelToken>();
   return std::exchange(next_, std::nullopt);
+}
+
+void PreviewWorker::run_tasks() {
+  std::unique_lock lock(mutex_);
+  while (!tasks_.empty()) {
+    const auto task = std::move(tasks_.front());
+    tasks_.erase(tasks_.begin());
+    lock.unlock();
+    task();
+    lock.lock();
+  }
 }
 
 void PreviewWorker::run(PreviewJob job) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "preview_model.h"
 #include "preview_source.h"
@@ -24,6 +25,8 @@ class PreviewWorker {
 
   // Replaces a job that waits and cancels one that runs.
   void submit(PreviewJob job);
+  // Runs a task on the thread, before the next job and without a place in answer().
+  void run_aside(std::function<void()> task);
   // Cancels what runs: its settings are no longer wanted.
   void cancel();
 
@@ -31,6 +34,7 @@ class PreviewWorker {
   void work(const std::stop_token& stop);
   std::optional<PreviewJob> take(const std::stop_token& stop);
   void run(PreviewJob job);
+  void run_tasks();
 
   PreviewSource& source_;
   std::function<void(PreviewAnswer)> answer_;
@@ -38,6 +42,7 @@ class PreviewWorker {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<PreviewJob> next_;
+  std::vector<std::function<void()>> tasks_;
   std::unique_ptr<CancelToken> running_;
   std::jthread thread_;
 };

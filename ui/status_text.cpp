@@ -28,11 +28,17 @@ std::string first_line(const PreviewModel& model, double loaded) {
 
 }  // namespace
 
-std::string noise_text(const PreviewInfo& info) {
-  const auto& sigma = info.sigma;
-  if (!info.measured || sigma.empty()) return {};
+std::string noise_text(const std::vector<double>& sigma) {
+  if (sigma.empty()) return {};
   if (sigma.size() < 3) return format(_("Measured noise: %.1f"), sigma[0]);
   return format(_("Measured noise: %.1f in lightness, %.1f and %.1f in colour"), sigma[0], sigma[1],
+                sigma[2]);
+}
+
+std::string area_text(const std::vector<double>& sigma) {
+  if (sigma.empty()) return {};
+  if (sigma.size() < 3) return format(_("Noise there: %.1f"), sigma[0]);
+  return format(_("Noise there: %.1f in lightness, %.1f and %.1f in colour"), sigma[0], sigma[1],
                 sigma[2]);
 }
 

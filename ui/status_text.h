@@ -3,13 +3,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "preview_model.h"
 
 namespace grainless::ui {
 
 // "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour"
-std::string noise_text(const PreviewInfo& info);
+std::string noise_text(const std::vector<double>& sigma);
+// The same of a part of the layer.
+std::string area_text(const std::vector<double>& sigma);
 // "Preview by AMD EPYC in 0.52 s", and why not on another device; or what is going on.
 std::string device_text(const PreviewModel& model, double loaded);
 

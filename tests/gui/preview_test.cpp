@@ -61,6 +61,10 @@ class SlowSource final : public PreviewSource {
     result.info.seconds = seconds.count();
     return {};
   }
+  bool has_selection() const override { return false; }
+  void pick_area(const Rect&) override {}
+  Status measure_area(AreaMeasurement&) override { return {}; }
+  Status measure_layer(NoisePicture&) override { return {}; }
   std::vector<DeviceChoice> devices() override { return {}; }
   void stop() override {}
 

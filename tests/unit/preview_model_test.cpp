@@ -289,6 +289,10 @@ class SlowSource final : public PreviewSource {
     result.info.seconds = params.sigma;
     return {};
   }
+  bool has_selection() const override { return false; }
+  void pick_area(const Rect&) override {}
+  Status measure_area(AreaMeasurement&) override { return {}; }
+  Status measure_layer(NoisePicture&) override { return {}; }
   std::vector<DeviceChoice> devices() override { return {{"cuda:0", "card"}}; }
   void stop() override { stopped = true; }
 
@@ -363,6 +367,20 @@ TEST(PreviewWorker, CutsResultsForThePicture) {
   const PreviewAnswer answer = answers.wait_for(2);
   EXPECT_EQ(answer.piece.coarse.rect, coarse.rect);
   EXPECT_EQ(answer.piece.coarse_level, 0);
+}
+
+TEST(PreviewWorker, TasksComeBetweenJobs) {
+  SlowSource source;
+  Answers answers;
+  std::atomic<int> tasks = 0;
+  PreviewWorker worker(
+      source, [&](PreviewAnswer answer) { answers.add(std::move(answer)); }, [](const auto&) {});
+  for (uint64_t i = 1; i < 5; ++i) {
+    worker.run_aside([&] { tasks++; });
+    worker.submit(job_of(i, 7));
+    EXPECT_TRUE(answers.wait_for(i).status.ok());
+    EXPECT_EQ(tasks, static_cast<int>(i));
+  }
 }
 
 TEST(PreviewWorker, ErrorsAreAnswers) {

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "noise_panel.h"
+
+#include <glib/gi18n.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "lines.h"
+#include "status_text.h"
+
+namespace grainless::ui {
+
+NoisePanel::NoisePanel(Preview& preview, std::function<void(double)> use_sigma)
+    : preview_(preview),
+      use_sigma_(std::move(use_sigma)),
+      box_(gtk_box_new(GTK_ORIENTATION_VERTICAL, 6)),
+      estimate_(new_line(36)),
+      area_(new_line(36)),
+      button_(gtk_button_new_with_mnemonic("")) {
+  for (GtkWidget* widget : {estimate_, plot_.widget(), button_, area_}) {
+    gtk_box_pack_start(GTK_BOX(box_), widget, FALSE, FALSE, 0);
+  }
+  gtk_widget_set_no_show_all(area_, TRUE);
+  gtk_widget_set_halign(button_, GTK_ALIGN_START);
+  g_signal_connect_swapped(button_, "clicked",
+                           G_CALLBACK(+[](NoisePanel* self) { self->measure_area(); }), this);
+  // The selection may change while the dialog is open.
+  g_signal_connect_swapped(button_, "enter-notify-event",
+                           G_CALLBACK(+[](NoisePanel* self) -> gboolean {
+                             self->update_button();
+                             return FALSE;
+                           }),
+                           this);
+  update_button();
+}
+
+void NoisePanel::update_button() {
+  const bool selection = preview_.source().has_selection();
+  gtk_button_set_label(GTK_BUTTON(button_),
+                       selection ? _("Measure the se_lection") : _("Measure the visib_le part"));
+  gtk_widget_set_tooltip_text(
+      button_,
+      selection ? _("Measures the noise of the selected part, which should be flat like a piece of "
+                    "sky, and takes it for the noise level (sigma) of the layer.")
+                : _("Measures the noise of what the preview shows, which should be flat like a "
+                    "piece of sky, and takes it for the noise level (sigma) of the layer. With a "
+                    "selection it would measure that."));
+  gtk_widget_set_sensitive(button_, preview_.loaded() >= 1 && !measuring_);
+}
+
+void NoisePanel::update(const Params& params) {
+  const PreviewInfo* info = preview_.model().info();
+  if (params.auto_sigma && info != nullptr && info->measured) sigma_ = info->sigma;
+  // Not before there is a first picture: the diagram can wait.
+  if (!asked_ && info != nullptr && !preview_.model().busy() && preview_.loaded() >= 1) {
+    measure_layer();
+  }
+  const bool waiting = sigma_.empty() && params.auto_sigma;
+  set_text(estimate_, waiting ? _("Measuring the noise…") : noise_text(sigma_));
+  gtk_widget_set_visible(estimate_, waiting || !sigma_.empty());
+  plot_.set_level(!params.auto_sigma ? params.sigma : sigma_.empty() ? 0 : sigma_[0]);
+  gtk_widget_set_sensitive(button_, preview_.loaded() >= 1 && !measuring_);
+}
+
+void NoisePanel::measure_layer() {
+  asked_ = true;
+  preview_.compute_aside([this] {
+    auto picture = std::make_shared<NoisePicture>();
+    const Status status = preview_.source().measure_layer(*picture);
+    return [this, picture, ok = status.ok()] {
+      if (!ok) return;
+      sigma_ = picture->sigma;
+      set_text(estimate_, noise_text(sigma_));
+      gtk_widget_show(estimate_);
+      plot_.set_curves(std::move(picture->curves));
+    };
+  });
+}
+
+void NoisePanel::measure_area() {
+  measuring_ = true;
+  update_button();
+  preview_.source().pick_area(preview_.viewport().visible());
+  preview_.compute_aside([this] {
+    AreaMeasurement measured;
+    const Status status = preview_.source().measure_area(measured);
+    return [this, status, measured] { show_area(status, measured); };
+  });
+}
+
+void NoisePanel::show_area(const Status& status, const AreaMeasurement& measured) {
+  measuring_ = false;
+  update_button();
+  std::string text = status.ok() ? area_text(measured.sigma) : status.message();
+  if (!measured.remark.empty()) text += (text.empty() ? "" : "\n") + measured.remark;
+  set_text(area_, text);
+  gtk_widget_set_visible(area_, !text.empty());
+  if (!status.ok() || measured.sigma.empty()) return;
+  plot_.set_mark({measured.brightness, measured.sigma[0]});
+  use_sigma_(std::round(measured.sigma[0] * 10) / 10);
+}
+
+}  // namespace grainless::ui

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// What is known of the layer's noise: the estimate, a diagram, and a button that measures a part.
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "noise_plot.h"
+#include "preview.h"
+
+namespace grainless::ui {
+
+class NoisePanel {
+ public:
+  // use_sigma takes a sigma that the user has measured.
+  NoisePanel(Preview& preview, std::function<void(double)> use_sigma);
+
+  GtkWidget* widget() const { return box_; }
+  // The preview's state or the settings have changed.
+  void update(const Params& params);
+
+ private:
+  void measure_layer();
+  void measure_area();
+  void show_area(const Status& status, const AreaMeasurement& measured);
+  void update_button();
+
+  Preview& preview_;
+  std::function<void(double)> use_sigma_;
+  NoisePlot plot_;
+  GtkWidget* box_;
+  GtkWidget* estimate_;
+  GtkWidget* area_;
+  GtkWidget* button_;
+  std::vector<double> sigma_;  // of the layer, when it is known
+  bool asked_ = false, measuring_ = false;
+};
+
+}  // namespace grainless::ui
