@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "check.h"
+#include "engine/packed_sentence.h"
 #include "fault.h"
 #include "targets.h"
 
@@ -30,13 +31,16 @@ int driver_version() {
 void require_driver() {
   const int driver = driver_version();
   if (driver == 0) {
-    throw Error(ErrorCode::kDeviceUnavailable, "no NVIDIA driver is installed or running");
+    throw Error(ErrorCode::kDeviceUnavailable,
+                packed_sentence("no NVIDIA driver is installed or running"));
   }
   // Within a major version newer code runs on older drivers.
   if (driver / 1000 < CUDART_VERSION / 1000) {
-    throw Error(ErrorCode::kDeviceUnavailable,
-                "the NVIDIA driver is too old: it supports CUDA " + version_text(driver) +
-                    ", CUDA " + version_text(CUDART_VERSION / 1000 * 1000) + " is needed");
+    throw Error(
+        ErrorCode::kDeviceUnavailable,
+        packed_sentence("the NVIDIA driver is too old: it supports CUDA %s, CUDA %s is "
+                        "needed",
+                        {version_text(driver), version_text(CUDART_VERSION / 1000 * 1000)}));
   }
 }
 
@@ -46,8 +50,8 @@ CodeTargets built_targets() {
 
 std::string why_unusable(const cudaDeviceProp& properties) {
   if (!has_code_for(built_targets(), properties.major, properties.minor)) {
-    return "this build has no code for its architecture (sm_" + std::to_string(properties.major) +
-           std::to_string(properties.minor) + ")";
+    return packed_sentence("this build has no code for its architecture (sm_%s)",
+                           {std::to_string(properties.major) + std::to_string(properties.minor)});
   }
   return {};
 }
@@ -88,7 +92,7 @@ std::vector<AbiDevice> list_devices() {
   int count = 0;
   const cudaError_t found = cudaGetDeviceCount(&count);
   if (found == cudaErrorNoDevice || (found == cudaSuccess && count == 0)) {
-    throw Error(ErrorCode::kDeviceUnavailable, "there is no NVIDIA graphics card");
+    throw Error(ErrorCode::kDeviceUnavailable, packed_sentence("there is no NVIDIA graphics card"));
   }
   check(found, "asking for NVIDIA graphics cards");
   std::vector<AbiDevice> devices;

@@ -7,6 +7,7 @@
 #include "pixel_math.h"
 #include "plan.h"
 #include "registry.h"
+#include "sentence.h"
 #include "stopwatch.h"
 #include "thread_pool.h"
 #include "tile_scheduler.h"
@@ -49,12 +50,13 @@ int64_t count_not_finite(const ConstImage& image, const Rect& rect) {
 std::string nothing_to_do(const Params& params, const NoiseModel& noise, const Plan& plan,
                           const ConstImage& source) {
   if (std::min(source.width, source.height) < plan.smallest) {
-    return "the image is smaller than a patch (" + std::to_string(plan.smallest) + " pixels)";
+    return sentence("the image is smaller than a patch (%s pixels)",
+                    {std::to_string(plan.smallest)});
   }
   if (!changes_nothing(params, noise)) return {};
   bool noisy = false;
   for (int32_t c = 0; c < noise.channels; ++c) noisy = noisy || noise.sigma[0][c] > 0;
-  return noisy ? "these settings remove nothing" : "no noise was found";
+  return noisy ? sentence("these settings remove nothing") : sentence("no noise was found");
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <map>
 #include <mutex>
 
+#include "sentence.h"
+
 namespace grainless {
 namespace {
 
@@ -16,23 +18,27 @@ namespace {
 
 void check(int32_t code, const AbiMessage& message) {
   if (code == 0) return;
-  const std::string text = message.text[0] != '\0' ? message.text : "the GPU module failed";
-  throw Error(static_cast<ErrorCode>(code), text);
+  throw Error(static_cast<ErrorCode>(code), message.text[0] != '\0'
+                                                ? unpacked_sentence(message.text)
+                                                : sentence("the GPU module failed"));
 }
 
 const AbiBackend* load_table(const std::string& path) {
-  if (!std::filesystem::exists(path)) unavailable("GPU support (grainless-cuda.so) is not installed");
+  if (!std::filesystem::exists(path)) {
+    unavailable(sentence("GPU support (grainless-cuda.so) is not installed"));
+  }
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
-    unavailable("GPU support can't be loaded: " + std::string(why != nullptr ? why : path));
+    unavailable(sentence("GPU support can't be loaded: %s", {why != nullptr ? why : path}));
   }
   const auto entry = reinterpret_cast<AbiEntry>(dlsym(library, kAbiSymbol));
-  if (entry == nullptr) unavailable(path + " is not a Grainless module of this version");
+  if (entry == nullptr)
+    unavailable(sentence("%s is not a Grainless module of this version", {path}));
   const AbiBackend* table = entry();
   if (table == nullptr || table->abi_version != kAbiVersion ||
       table->struct_size < sizeof(AbiBackend) || table->plan_size != sizeof(Plan)) {
-    unavailable(path + " belongs to another version of Grainless");
+    unavailable(sentence("%s belongs to another version of Grainless", {path}));
   }
   return table;
 }
@@ -105,9 +111,9 @@ std::vector<AbiDevice> Module::devices() const {
 std::unique_ptr<Backend> Module::open(uint32_t device, uint64_t memory_limit) const {
   const std::vector<AbiDevice> known = devices();
   if (device >= known.size()) {
-    unavailable("there is no graphics card cuda:" + std::to_string(device));
+    unavailable(sentence("there is no graphics card cuda:%s", {std::to_string(device)}));
   }
-  if (!known[device].usable) unavailable(known[device].reason);
+  if (!known[device].usable) unavailable(unpacked_sentence(known[device].reason));
   return std::make_unique<ModuleBackend>(table_, device, known[device], memory_limit);
 }
 

@@ -8,6 +8,7 @@
 
 #include "cpu/cpu_backend.h"
 #include "module_backend.h"
+#include "sentence.h"
 
 namespace grainless {
 namespace {
@@ -29,12 +30,12 @@ std::vector<uint32_t> card_numbers(std::string_view device) {
 }
 
 DeviceInfo describe(const AbiDevice& device, size_t index) {
-  return {"cuda:" + std::to_string(index),
-          device.name,
-          device.usable != 0,
-          device.reason,
-          device.total_memory,
-          device.free_memory};
+  return {"cuda:" + std::to_string(index),  device.name,         device.usable != 0,
+          unpacked_sentence(device.reason), device.total_memory, device.free_memory};
+}
+
+Error without_gpu() {
+  return {ErrorCode::kDeviceUnavailable, sentence("built without GPU support")};
 }
 
 }  // namespace
@@ -46,12 +47,12 @@ Registry::Registry(std::string module_dir, ThreadPool& pool)
 std::vector<DeviceInfo> Registry::devices() {
   std::vector<DeviceInfo> all;
   const Status status = guard([&] {
-    if (module_path_.empty())
-      throw Error(ErrorCode::kDeviceUnavailable, "built without GPU support");
+    if (module_path_.empty()) throw without_gpu();
     const std::vector<AbiDevice> cards = Module::load(module_path_).devices();
     for (size_t i = 0; i < cards.size(); ++i) all.push_back(describe(cards[i], i));
-    if (cards.empty())
-      throw Error(ErrorCode::kDeviceUnavailable, "there is no NVIDIA graphics card");
+    if (cards.empty()) {
+      throw Error(ErrorCode::kDeviceUnavailable, sentence("there is no NVIDIA graphics card"));
+    }
   });
   if (!status.ok()) all.push_back({"cuda", "", false, status.message(), 0, 0});
   all.push_back({"cpu", cpu_->description(), true, "", 0, 0});
@@ -90,7 +91,7 @@ std::shared_ptr<Backend> Registry::open(uint32_t device, uint64_t memory_limit) 
   if (found != opened_.end() && found->second.memory_limit == memory_limit) {
     return found->second.backend;
   }
-  if (module_path_.empty()) throw Error(ErrorCode::kDeviceUnavailable, "built without GPU support");
+  if (module_path_.empty()) throw without_gpu();
   opened_.erase(device);
   std::shared_ptr<Backend> backend = Module::load(module_path_).open(device, memory_limit);
   opened_[device] = {memory_limit, backend};

@@ -18,4 +18,7 @@ void set_translation(Translation translation);
 // one). Patterns are found by xgettext (keyword "sentence") and checked like printf's.
 std::string sentence(const char* pattern, std::initializer_list<std::string> values = {});
 
+// What packed_sentence() wrote, translated; other text comes back as it is.
+std::string unpacked_sentence(const std::string& packed);
+
 }  // namespace grainless

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "sentence.h"
+
 namespace grainless {
 namespace {
 
@@ -151,15 +153,16 @@ class Scheduler {
       const TileSize half{wide ? (tile.width + 1) / 2 : tile.width,
                           wide ? tile.height : (tile.height + 1) / 2};
       for (const Rect& part : cut(tile, half)) queue_.push_back(part);
-      note("smaller tiles on " + backend.name() + ": " + status.message());
+      note(sentence("smaller tiles on %s: %s", {backend.name(), status.message()}));
       return;
     }
     queue_.push_back(tile);
     last_failure_ = status;
     if (is_failed(backend)) return;
     failed_.push_back(backend.name());
-    if (status.code() != ErrorCode::kCancelled)
-      note(backend.name() + " failed: " + status.message());
+    if (status.code() != ErrorCode::kCancelled) {
+      note(sentence("%s failed: %s", {backend.name(), status.message()}));
+    }
   }
 
   void note(const std::string& text) {

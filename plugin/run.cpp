@@ -12,6 +12,7 @@
 #include "config.h"
 #include "denoise_drawable.h"
 #include "engine/preset_folder.h"
+#include "engine/sentence.h"
 #include "module_dir.h"
 #include "preview_layer.h"
 #include "target.h"
@@ -143,6 +144,7 @@ GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* i
 GimpValueArray* run_procedure(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* image,
                               GimpDrawable** drawables, GimpProcedureConfig* config, gpointer) {
   gegl_init(nullptr, nullptr);
+  set_translation([](const char* pattern) -> const char* { return _(pattern); });
   const auto count = gimp_core_object_array_get_length(reinterpret_cast<GObject**>(drawables));
   GimpValueArray* values = nullptr;
   const Status status = guard([&] {

@@ -9,7 +9,8 @@ import sys
 HOSTS = r"^(libgimp|gegl|babl|gtk|glib|gdk|gio)"
 RULES = {
     "engine": ([], HOSTS + r"|^cuda|^hip"),
-    "cuda": (["engine/abi.h", "engine/bm3d_math.h", "engine/bm3d_passes.inc", "engine/plan.h", "engine/pixel_math.h", "engine/pyramid.h", "engine/pixels.h", "engine/rect.h",
+    "cuda": (["engine/abi.h", "engine/bm3d_math.h", "engine/bm3d_passes.inc", "engine/packed_sentence.h", "engine/plan.h",
+              "engine/pixel_math.h", "engine/pyramid.h", "engine/pixels.h", "engine/rect.h",
               "engine/status.h"],
              HOSTS + r"|^hwy"),
     "ui": (["engine/params.h", "engine/preset", "engine/progress.h", "engine/rect.h", "engine/status.h"],

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "engine/packed_sentence.h"
 #include "engine/params.h"
 
 namespace grainless {
@@ -24,6 +25,16 @@ TEST(Sentence, ValuesAreNoPatterns) {
 TEST(Sentence, WrongPatternsDoNoHarm) {
   EXPECT_EQ(sentence("%s %s", {"a"}), "a ");
   EXPECT_EQ(sentence("%d %", {"a"}), "%d %");
+}
+
+TEST(Sentence, ThoseOfAModuleArriveInParts) {
+  EXPECT_EQ(unpacked_sentence(packed_sentence("%s, then %s", {"a", ""})), "a, then ");
+  EXPECT_EQ(unpacked_sentence(packed_sentence("nothing to fill in")), "nothing to fill in");
+  EXPECT_EQ(unpacked_sentence("a driver's 100 %s"), "a driver's 100 %s");
+  set_translation([](const char* pattern) { return pattern[0] == 'c' ? "Karte %s" : "Satz"; });
+  EXPECT_EQ(unpacked_sentence(packed_sentence("card %s", {"7"})), "Karte 7");
+  EXPECT_EQ(unpacked_sentence(packed_sentence("plain")), "Satz");
+  set_translation(nullptr);
 }
 
 TEST(Sentence, TheHostTranslatesThePattern) {
