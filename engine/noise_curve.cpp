@@ -7,6 +7,7 @@
 
 #include "flat_blocks.h"
 #include "noise_sample.h"
+#include "sentence.h"
 #include "status.h"
 
 namespace grainless {
@@ -43,7 +44,7 @@ Sample sample_of(const ConstImage& image, const NoiseArea& area, ThreadPool& poo
                  const Callbacks& callbacks) {
   const Rect rect = rect_of(image, area);
   if (!image.rect.contains(rect)) {
-    throw Error(ErrorCode::kBadInput, "the selected area is not in the image");
+    throw Error(ErrorCode::kBadInput, sentence("the selected area is not in the image"));
   }
   ConstImage part{image.format, rect.width, rect.height, {0, 0, rect.width, rect.height}};
   part.data = pixel_at(image, rect.x, rect.y);

@@ -2,18 +2,26 @@
 # SPDX-License-Identifier: MIT
 """Checks the translations: check.py SOURCE_ROOT
 
-The template knows every string of the sources, every catalogue is complete and well-formed, and in each language no
-two controls of the dialog share a mnemonic.
+What users read is marked in the sources, the template knows every marked string, every catalogue is complete and
+well-formed, and in each language no two controls of one window share a mnemonic.
 """
+import gettext
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-KEYWORDS = ["--keyword=_", "--keyword=N_", "--from-code=UTF-8", "--no-location"]
-MENU = "Grainless _Denoise…"  # stands in a menu, not in the dialog
-DIALOG = set("rcolsh")        # GIMP's own: Reset, Cancel, OK, Load, Save, Help; in English
+from strings import extract, marked_files, unmarked_strings
+
+MENU = "Grainless _Denoise…"  # stands in GIMP's menu
+# Labels that share a window with nothing but each other; all others are in the dialog.
+OTHER_WINDOWS = [
+    {"_Save As…", "_Delete…", "_Import…", "_Export…"},
+    {"_Name of the preset:", "_Cancel", "_Save"},
+    {"_Cancel", "_Delete"}, {"_Cancel", "_Replace"}, {"_Cancel", "_Import"}, {"_Cancel", "_Export"}, {"_Close"},
+]
+GIMPS_BUTTONS = ("_Reset", "_Cancel", "_OK", "_Help")  # in the dialog, translated by GIMP
 
 
 def unquoted(block):
@@ -31,61 +39,71 @@ def entries(text):
     return found
 
 
-def current_strings(root):
-    run = subprocess.run(["xgettext", *KEYWORDS, "--files-from=po/POTFILES", "--output=-"], cwd=root, check=True,
-                         capture_output=True, text=True)
-    return set(entries(run.stdout))
-
-
-def forgotten_sources(root):
-    listed = set((root / "po/POTFILES").read_text(encoding="utf-8").split())
-    for folder in ("engine", "ui", "plugin"):
-        for path in sorted((root / folder).rglob("*.cpp")):
-            name = str(path.relative_to(root))
-            if name not in listed and re.search(r'\bN?_\(\s*"', path.read_text(encoding="utf-8")):
-                yield f"{name} has strings and is not in po/POTFILES"
+def mnemonic(label):
+    return label[label.index("_") + 1].lower()
 
 
 def mnemonic_clashes(language, labels, taken):
-    owners = {letter: "GIMP's dialog" for letter in taken}
+    owners = {letter: "a button of GIMP's dialog" for letter in taken}
     for label in labels:
-        letter = label[label.index("_") + 1].lower()
-        if letter in owners:
-            yield f"{language}: '{label}' and '{owners[letter]}' share the mnemonic {letter}"
-        owners[letter] = label
+        if mnemonic(label) in owners:
+            yield f"{language}: '{label}' and '{owners[mnemonic(label)]}' share the mnemonic {mnemonic(label)}"
+        owners[mnemonic(label)] = label
 
 
-def check_language(root, language, template):
-    path = root / "po" / f"{language}.po"
+def mnemonic_problems(language, catalogue):
+    """catalogue: English → the language's text."""
+    labels = {source: text for source, text in catalogue.items() if "_" in source and "_" in text and source != MENU}
+    gimp = gettext.translation("gimp30-libgimp", "/usr/share/locale", [language], fallback=True).gettext
+    taken = {mnemonic(gimp(button)) for button in GIMPS_BUTTONS if "_" in gimp(button)}
+    elsewhere = set().union(*OTHER_WINDOWS)
+    yield from mnemonic_clashes(language, [text for source, text in labels.items() if source not in elsewhere], taken)
+    for window in OTHER_WINDOWS:
+        yield from mnemonic_clashes(language, [text for source, text in labels.items() if source in window], set())
+
+
+def format_problems(path):
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(["msgfmt", "--check", "--statistics", f"--output-file={folder}/x.mo", path],
                              capture_output=True, text=True, check=False)
     if run.returncode != 0 or "fuzzy" in run.stderr or "untranslated" in run.stderr:
-        yield f"{language}: {run.stderr.strip()}"
-    catalogue = entries(path.read_text(encoding="utf-8"))
+        yield run.stderr.strip()
+
+
+def check_language(root, language, template):
+    path = root / "po" / f"{language}.po"
+    yield from (f"{language}: {problem}" for problem in format_problems(path))
+    text = path.read_text(encoding="utf-8")
+    if "Machine-made" in text and "corrections are welcome" not in text:
+        yield f"{language}: the header doesn't invite corrections"
+    catalogue = entries(text)
     if set(catalogue) != set(template):
         yield f"{language}: not the template's strings: {sorted(set(catalogue) ^ set(template))}"
-    for source, text in catalogue.items():
-        if ("_" in source) != ("_" in text):
-            yield f"{language}: '{source}' and '{text}' don't both have a mnemonic"
-    labels = [text for source, text in catalogue.items() if "_" in source and source != MENU and "_" in text]
-    yield from mnemonic_clashes(language, labels, set())
+    for source, translated in catalogue.items():
+        if source in template and translated and ("_" in source) != ("_" in translated):
+            yield f"{language}: '{source}' and '{translated}' don't both have a mnemonic"
+        if source.endswith("…") != translated.endswith("…") and translated:
+            yield f"{language}: '{source}' and '{translated}' don't both end in …"
+    yield from mnemonic_problems(language, catalogue)
 
 
 def complaints(root):
-    yield from forgotten_sources(root)
+    yield from unmarked_strings(root)
+    listed = (root / "po/POTFILES").read_text(encoding="utf-8").split()
+    if listed != marked_files(root):
+        yield f"po/POTFILES is not up to date (./dev translations): {sorted(set(listed) ^ set(marked_files(root)))}"
     template = entries((root / "po/grainless.pot").read_text(encoding="utf-8"))
-    difference = current_strings(root) ^ set(template)
+    difference = set(entries(extract(root))) ^ set(template)
     if difference:
-        yield f"po/grainless.pot is not up to date (ninja grainless-pot grainless-update-po): {sorted(difference)}"
-    yield from mnemonic_clashes("en", [text for text in template if "_" in text and text != MENU], DIALOG)
+        yield f"po/grainless.pot is not up to date (./dev translations): {sorted(difference)}"
+    yield from mnemonic_problems("en", {text: text for text in template})
     for language in (root / "po/LINGUAS").read_text(encoding="utf-8").split():
         yield from check_language(root, language, template)
 
 
 def main():
     found = list(complaints(pathlib.Path(sys.argv[1])))
-    print("\n".join(found) if found else "translations: complete, well-formed, mnemonics unique")
+    print("\n".join(found) if found else "translations: marked, complete, well-formed, mnemonics unique")
     return 1 if found else 0
 
 
