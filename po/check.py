@@ -22,6 +22,8 @@ OTHER_WINDOWS = [
     {"_Cancel", "_Delete"}, {"_Cancel", "_Replace"}, {"_Cancel", "_Import"}, {"_Cancel", "_Export"}, {"_Close"},
 ]
 GIMPS_BUTTONS = ("_Reset", "_Cancel", "_OK", "_Help")  # in the dialog, translated by GIMP
+# Not shown, and yet GIMP compares the labels of its spin scales, the numbers with a fraction, with them.
+HIDDEN_BUTTONS = ("_Load Saved Settings", "_Save Settings")
 
 
 def unquoted(block):
@@ -51,11 +53,20 @@ def mnemonic_clashes(language, labels, taken):
         owners[mnemonic(label)] = label
 
 
-def mnemonic_problems(language, catalogue):
+def spin_scales(root):
+    params = (root / "engine/params.cpp").read_text(encoding="utf-8")
+    return re.findall(r'ParamType::kDouble,.*?N_\("([^"]*_[^"]*)"\)', params, re.S)
+
+
+def mnemonic_problems(root, language, catalogue):
     """catalogue: English → the language's text."""
     labels = {source: text for source, text in catalogue.items() if "_" in source and "_" in text and source != MENU}
     gimp = gettext.translation("gimp30-libgimp", "/usr/share/locale", [language], fallback=True).gettext
-    taken = {mnemonic(gimp(button)) for button in GIMPS_BUTTONS if "_" in gimp(button)}
+    taken, hidden = ({mnemonic(gimp(button)) for button in buttons if "_" in gimp(button)}
+                     for buttons in (GIMPS_BUTTONS, HIDDEN_BUTTONS))
+    for source in spin_scales(root):
+        if source in labels and mnemonic(labels[source]) in hidden:
+            yield f"{language}: '{labels[source]}' has the mnemonic of GIMP's hidden Load or Save Settings"
     elsewhere = set().union(*OTHER_WINDOWS)
     yield from mnemonic_clashes(language, [text for source, text in labels.items() if source not in elsewhere], taken)
     for window in OTHER_WINDOWS:
@@ -84,7 +95,7 @@ def check_language(root, language, template):
             yield f"{language}: '{source}' and '{translated}' don't both have a mnemonic"
         if source.endswith("…") != translated.endswith("…") and translated:
             yield f"{language}: '{source}' and '{translated}' don't both end in …"
-    yield from mnemonic_problems(language, catalogue)
+    yield from mnemonic_problems(root, language, catalogue)
 
 
 def complaints(root):
@@ -96,7 +107,7 @@ def complaints(root):
     difference = set(entries(extract(root))) ^ set(template)
     if difference:
         yield f"po/grainless.pot is not up to date (./dev translations): {sorted(difference)}"
-    yield from mnemonic_problems("en", {text: text for text in template})
+    yield from mnemonic_problems(root, "en", {text: text for text in template})
     for language in (root / "po/LINGUAS").read_text(encoding="utf-8").split():
         yield from check_language(root, language, template)
 

@@ -41,7 +41,7 @@ PreviewBar::PreviewBar(Preview& preview)
   gtk_box_pack_start(GTK_BOX(box_), lines_, TRUE, TRUE, 0);
   GtkWidget* choices = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
   GtkWidget* view = make_view();
-  gtk_box_pack_start(GTK_BOX(choices), label_for(view, _("_View")), FALSE, FALSE, 0);
+  gtk_box_pack_start(GTK_BOX(choices), label_for(view, _("Vie_w")), FALSE, FALSE, 0);
   gtk_box_pack_start(GTK_BOX(choices), view, FALSE, FALSE, 0);
   GtkWidget* zoom = make_zoom();
   gtk_box_pack_end(GTK_BOX(choices), make_button("zoom-in-symbolic", _("Zoom in"), 1), FALSE, FALSE,

@@ -170,8 +170,13 @@ def large_layer(session):
     for leave in ("Escape", "alt+F4", None):
         window = Window(session)
         window.choose("Quality", "High")
-        window.set_number("Strength", 90)
-        wait_for("work", lambda: window.label("Measuring the noise", "Computing the preview", "Reading the layer"))
+        strengths = iter(range(60, 200))
+
+        def is_computing():
+            window.set_number("Strength", next(strengths))
+            return window.label("Reading the layer", "Computing the preview", "Coarse preview by")
+
+        wait_for("work", is_computing, 12)
         if leave is None:
             window.press("Cancel")
         else:
