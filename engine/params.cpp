@@ -45,7 +45,7 @@ const ParamSpec kSpecs[] = {
      0,
      {},
      ParamGroup::kMain,
-     N_("Measure the noise automatical_ly"),
+     N_("Measure the noise automaticall_y"),
      N_("Measure how strong the noise is on the whole layer (noise standard deviation, sigma).")},
     {"sigma",
      ParamType::kDouble,
@@ -184,7 +184,7 @@ const ParamSpec kSpecs[] = {
      0,
      {},
      ParamGroup::kAdvanced,
-     N_("GPU memor_y limit (MiB)"),
+     N_("GPU memory limit (MiB)"),
      N_("Most graphics memory to use, in MiB. 0: all that is free, less a reserve. The result is "
         "the same.")},
 };

@@ -55,7 +55,7 @@ def known_names(root):
     params = (root / "engine/params.cpp").read_text(encoding="utf-8")
     params = params[params.index("kSpecs[]"):params.index("\n};", params.index("kSpecs[]"))]
     presets = (root / "engine/preset.cpp").read_text(encoding="utf-8")
-    labels = re.findall(r'N_\("([^"]*_[^"]*)"\)', params)
+    labels = re.findall(r'ParamGroup::k\w+,\s*N_\("([^"]+)"\)', params)
     keys = re.findall(r'^    \{"([a-z0-9.-]+)",', params, re.M)
     names = re.findall(r'^    \{"[a-z-]+",\s*N_\("([^"]+)"\)', presets, re.M)
     assert len(labels) == len(keys) > 10 and len(names) > 5, (len(labels), len(keys), len(names))
