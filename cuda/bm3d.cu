@@ -127,11 +127,11 @@ void run_bm3d_stage(StageJob job, void* scratch) {
 
 size_t bm3d_scratch_bytes(const LevelPlan& level, int channels, int width, int height) {
   size_t stages = 0;
-  for (const Bm3dStage& stage : level.bm3d) {
-    const StageBytes bytes = stage_bytes(stage, width, height);
+  for (int s = 0; s < level.stage_count; ++s) {
+    const StageBytes bytes = stage_bytes(level.bm3d[s], width, height);
     stages = std::max(stages, bytes.match_plane + bytes.groups + bytes.sums);
   }
-  return stages + pilot_bytes(channels, width, height);
+  return stages + (level.stage_count > 1 ? pilot_bytes(channels, width, height) : 0);
 }
 
 void run_bm3d(const MethodJob& job) {
@@ -147,11 +147,12 @@ void run_bm3d(const MethodJob& job) {
     }
     return;
   }
-  const Rect support = support_of(stages[1], wanted, image);
+  const bool alone = job.level->stage_count == 1;
+  const Rect support = alone ? wanted : support_of(stages[1], wanted, image);
   char* scratch = static_cast<char*>(job.scratch);
   const DevicePlanes pilot{reinterpret_cast<float*>(scratch), job.target.channels, support,
                            pilot_stride(support.width)};
-  const size_t used = pilot_bytes(pilot.channels, support.width, support.height);
+  const size_t used = alone ? 0 : pilot_bytes(pilot.channels, support.width, support.height);
   if (!job.source.rect.contains(support_of(stages[0], support, image)) ||
       bm3d_scratch_bytes(*job.level, job.source.channels, job.source.rect.width,
                          job.source.rect.height) > job.scratch_bytes) {
@@ -161,9 +162,10 @@ void run_bm3d(const MethodJob& job) {
   stage.method = &job;
   stage.noisy = job.source;
   stage.stage = &stages[0];
-  stage.out = pilot;
-  stage.progress_to = kFirstStageShare;
+  stage.out = alone ? job.target : pilot;
+  stage.progress_to = alone ? 1 : kFirstStageShare;
   run_bm3d_stage(stage, scratch + used);
+  if (alone) return;
   stage.stage = &stages[1];
   stage.pilot = pilot;
   stage.out = job.target;

@@ -201,7 +201,8 @@ void set_level(LevelPlan& level, int32_t index, const Params& params, int32_t ch
         level.nlm.radius + (level.nlm.patchwise != 0 ? level.nlm.patch - 1 : level.nlm.patch / 2);
     return;
   }
-  for (int32_t s = 0; s < 2; ++s) {
+  level.stage_count = params.stages == static_cast<int32_t>(Stages::kFirst) ? 1 : 2;
+  for (int32_t s = 0; s < level.stage_count; ++s) {
     level.bm3d[s] = make_stage(s, params, sigma, channels);
     level.reach += 2 * level.bm3d[s].radius + level.bm3d[s].patch - 1;
   }

@@ -128,6 +128,7 @@ struct SwNlmPlan {
 };
 
 struct LevelPlan {
+  int32_t stage_count;  // of bm3d: the first is a hard threshold, the others have a pilot
   Bm3dStage bm3d[2];
   NlmPlan nlm;
   SwNlmPlan sw_nlm;

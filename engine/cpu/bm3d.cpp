@@ -41,6 +41,12 @@ void run_bm3d(const MethodJob& job) {
   stage.pool = job.pool;
   stage.callbacks = job.callbacks;
   stage.stage = &stages[0];
+  if (job.level->stage_count == 1) {
+    stage.wanted = wanted;
+    stage.progress_to = 1;
+    copy_wanted(run_bm3d_stage(stage), *job.target);
+    return;
+  }
   stage.wanted = bm3d_support(stages[1], wanted, job.image_width, job.image_height);
   stage.progress_to = kFirstStageShare;
   const Planes pilot = run_bm3d_stage(stage);
@@ -55,10 +61,12 @@ void run_bm3d(const MethodJob& job) {
 uint64_t bm3d_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
                     int32_t threads) {
   const Rect whole{0, 0, width, height};
+  const uint64_t first =
+      bm3d_stage_bytes(level.bm3d[0], channels, true, whole, width, height, threads);
+  if (level.stage_count == 1) return first;
   const uint64_t pilot = Planes::bytes(channels, width, height);
-  return std::max(
-      bm3d_stage_bytes(level.bm3d[0], channels, true, whole, width, height, threads),
-      pilot + bm3d_stage_bytes(level.bm3d[1], channels, false, whole, width, height, threads));
+  return std::max(first, pilot + bm3d_stage_bytes(level.bm3d[1], channels, false, whole, width,
+                                                  height, threads));
 }
 
 }  // namespace grainless

@@ -37,6 +37,7 @@ const Case kCases[] = {
     {"Bm3dHigh", Method::kBm3d, {Component::kU16, 1}, 97, 101, {{"quality", "high"}}},
     {"Bm3dHighColour", Method::kBm3d, {Component::kU8, 3}, 83, 91, {{"quality", "high"}}},
     {"Bm3dScales", Method::kBm3d, {Component::kFloat, 3}, 121, 95, {{"scales", "3"}}},
+    {"Bm3dFirstStage", Method::kBm3d, {Component::kFloat, 3}, 150, 111, {{"stages", "first"}}},
     {"Bm3dDct", Method::kBm3d, {Component::kFloat, 1}, 120, 90, {{"transform", "dct"}}},
     {"Bm3dPatch5",
      Method::kBm3d,

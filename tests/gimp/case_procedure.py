@@ -11,7 +11,7 @@ from harness import (PDB, PROCEDURE, QUICK, SIGMA, SUCCESS, WORK, add_layer, cal
                      native_pixels, new_image, noise_left)
 
 KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "detail", "search", "patch", "step",
-        "group", "transform", "centre", "scales", "device", "memory"]
+        "group", "transform", "stages", "centre", "scales", "device", "memory"]
 
 
 def check_registration():

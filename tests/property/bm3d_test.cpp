@@ -180,6 +180,19 @@ TEST(Bm3d, BothStagesAgreeWithTheTwin) {
   EXPECT_GT(difference(filtered(level, image), test::reference_bm3d(level, image)).psnr, 80);
 }
 
+TEST(Bm3d, TheFirstStageAloneIsThePilot) {
+  Params params = small_params(21, 8, 4, 0);
+  params.stages = static_cast<int32_t>(Stages::kFirst);
+  const LevelPlan level = level_of(params, 3);
+  const Planes image = picture(3, 52, 41);
+  const Planes alone = filtered(level, image);
+  EXPECT_TRUE(same_bits(one_stage(level.bm3d[0], image, nullptr), alone, image.rect()));
+  EXPECT_GT(difference(alone, test::reference_bm3d(level, image)).psnr, 80);
+  EXPECT_EQ(level.reach, 2 * 10 + 7);
+  const Rect rect{17, 9, 20, 11};
+  EXPECT_TRUE(same_bits(alone, filtered(level, image, rect, 2, 52, 41), rect));
+}
+
 TEST(Bm3d, PlaceAndThreadsDoNotMatter) {
   const int32_t width = 210, height = 170;
   for (const auto& [patch, step, channels] : {std::tuple{8, 3, 3}, {5, 4, 1}, {12, 7, 1}}) {

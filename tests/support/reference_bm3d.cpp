@@ -193,7 +193,8 @@ Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const P
 }
 
 Planes reference_bm3d(const LevelPlan& level, const Planes& noisy) {
-  const Planes pilot = reference_bm3d_stage(level.bm3d[0], noisy, nullptr);
+  Planes pilot = reference_bm3d_stage(level.bm3d[0], noisy, nullptr);
+  if (level.stage_count == 1) return pilot;
   return reference_bm3d_stage(level.bm3d[1], noisy, &pilot);
 }
 

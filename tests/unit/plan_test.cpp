@@ -69,10 +69,12 @@ TEST(Plan, ThresholdsAreContinuousAndGrowWithSigma) {
   }
 }
 
-TEST(Plan, HaloCoversBothStagesOfBm3d) {
+TEST(Plan, HaloCoversTheStagesOfBm3d) {
   Params params;
   const Plan bm3d = make_plan(params, kGrey, white_noise(1, 10));
   EXPECT_EQ(bm3d.halo, kFillRadius + 2 * (2 * 19 + 7));
+  params.stages = static_cast<int32_t>(Stages::kFirst);
+  EXPECT_EQ(make_plan(params, kGrey, white_noise(1, 10)).halo, kFillRadius + 2 * 19 + 7);
   params.method = static_cast<int32_t>(Method::kNlm);
   params.search = 21;
   params.patch = 7;
