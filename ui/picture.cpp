@@ -39,17 +39,23 @@ void copy(const Bitmap& bitmap, int32_t from, Bitmap& target, int32_t to) {
     }
     return;
   }
-  const auto source = [&](int32_t v) { return to < from ? v >> (from - to) : v << (to - from); };
   const Rect& held = bitmap.rect;
+  const auto source = [&](int32_t v, int32_t low, int32_t high) {
+    return std::clamp(to < from ? v >> (from - to) : v << (to - from), low, high - 1);
+  };
   const Rect reach = to > from ? at_level(held, to - from)
                                : Rect{held.x << (from - to), held.y << (from - to),
                                       held.width << (from - to), held.height << (from - to)};
   const Rect part = intersect(reach, target.rect);
+  if (part.empty()) return;
+  std::vector<int32_t> columns(static_cast<size_t>(part.width));
+  for (int32_t x = 0; x < part.width; ++x) {
+    columns[x] = source(part.x + x, held.x, held.right()) - held.x;
+  }
   for (int32_t y = part.y; y < part.bottom(); ++y) {
-    const int32_t row = std::clamp(source(y), held.y, held.bottom() - 1);
-    for (int32_t x = part.x; x < part.right(); ++x) {
-      *target.at(x, y) = *bitmap.at(std::clamp(source(x), held.x, held.right() - 1), row);
-    }
+    const uint32_t* row = bitmap.at(held.x, source(y, held.y, held.bottom()));
+    std::transform(columns.begin(), columns.end(), target.at(part.x, y),
+                   [&](int32_t column) { return row[column]; });
   }
 }
 

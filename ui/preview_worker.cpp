@@ -40,6 +40,7 @@ void PreviewWorker::submit(PreviewJob job) {
   {
     const std::lock_guard lock(mutex_);
     next_ = std::move(job);
+    next_cancelled_ = false;
     if (running_) running_->cancel();
   }
   changed_.notify_one();
@@ -55,7 +56,7 @@ void PreviewWorker::run_aside(std::function<void()> task) {
 
 void PreviewWorker::cancel() {
   const std::lock_guard lock(mutex_);
-  next_.reset();
+  next_cancelled_ = true;
   if (running_) running_->cancel();
 }
 
@@ -77,6 +78,7 @@ std::optional<PreviewJob> PreviewWorker::take(const std::stop_token& stop) {
   changed_.wait(lock, stop, [this] { return next_.has_value() || !tasks_.empty(); });
   if (!next_ || stop.stop_requested()) return std::nullopt;
   running_ = std::make_unique<CancelToken>();
+  if (next_cancelled_) running_->cancel();
   return std::exchange(next_, std::nullopt);
 }
 
@@ -97,6 +99,7 @@ void PreviewWorker::run(PreviewJob job) {
   callbacks.cancel = running_.get();
   Status status;
   const Status guarded = guard([&] {
+    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
     PreviewResult result;
     status = source_.denoise(job, callbacks, result);
     if (!status.ok()) return;

@@ -17,7 +17,8 @@ namespace grainless::ui {
 
 class PreviewWorker {
  public:
-  // answer is called on the worker thread for every job that was started, in order.
+  // answer is called on the worker thread for every job that was submitted, in order, but for those
+  // that another one has replaced before they began.
   PreviewWorker(PreviewSource& source, std::function<void(PreviewAnswer)> answer,
                 std::function<void(std::vector<DeviceChoice>)> devices);
   // Waits for the running job, which is cancelled.
@@ -27,7 +28,7 @@ class PreviewWorker {
   void submit(PreviewJob job);
   // Runs a task on the thread, before the next job and without a place in answer().
   void run_aside(std::function<void()> task);
-  // Cancels what runs: its settings are no longer wanted.
+  // Cancels what runs or is about to: its settings are no longer wanted.
   void cancel();
 
  private:
@@ -42,6 +43,7 @@ class PreviewWorker {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<PreviewJob> next_;
+  bool next_cancelled_ = false;
   std::vector<std::function<void()>> tasks_;
   std::unique_ptr<CancelToken> running_;
   std::jthread thread_;

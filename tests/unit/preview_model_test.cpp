@@ -383,6 +383,23 @@ TEST(PreviewWorker, TasksComeBetweenJobs) {
   }
 }
 
+TEST(PreviewWorker, AJobCancelledBeforeItBeginsIsAnsweredToo) {
+  SlowSource source;
+  Answers answers;
+  std::atomic<bool> go = false;
+  PreviewWorker worker(
+      source, [&](PreviewAnswer answer) { answers.add(std::move(answer)); }, [](const auto&) {});
+  worker.run_aside([&] {
+    while (!go) std::this_thread::yield();
+  });
+  worker.submit(job_of(1, 7));
+  worker.cancel();
+  go = true;
+  EXPECT_EQ(answers.wait_for(1).status.code(), ErrorCode::kCancelled);
+  worker.submit(job_of(2, 7));
+  EXPECT_TRUE(answers.wait_for(2).status.ok());
+}
+
 TEST(PreviewWorker, ErrorsAreAnswers) {
   SlowSource source;
   Answers answers;
