@@ -56,9 +56,28 @@ int32_t nearest_allowed(const ParamSpec& spec, int32_t value, int32_t before) {
   return before;
 }
 
-void reset(GimpProcedureConfig* config, const char* key) {
+// Data of widgets that reset their parameter on a double click.
+constexpr char kKey[] = "grainless-key", kConfig[] = "grainless-config", kTwice[] = "grainless-2";
+
+// GSourceFunc; the data is such a widget.
+gboolean reset(gpointer widget) {
+  auto* config = static_cast<GObject*>(g_object_get_data(G_OBJECT(widget), kConfig));
+  const auto* key = static_cast<const char*>(g_object_get_data(G_OBJECT(widget), kKey));
   GParamSpec* property = g_object_class_find_property(G_OBJECT_GET_CLASS(config), key);
-  g_object_set_property(G_OBJECT(config), key, g_param_spec_get_default_value(property));
+  g_object_set_property(config, key, g_param_spec_get_default_value(property));
+  return G_SOURCE_REMOVE;
+}
+
+// Two quick clicks on + or - of a slider are no double click on it.
+bool on_value(GtkWidget* widget, const GdkEventButton& event) {
+  if (!GTK_IS_ENTRY(widget)) return true;
+  gint left = 0, top = 0, width = 0, height = 0, origin_x = 0, origin_y = 0;
+  GTK_ENTRY_GET_CLASS(widget)->get_text_area_size(GTK_ENTRY(widget), &left, &top, &width, &height);
+  GtkAllocation place;
+  gtk_widget_get_allocation(widget, &place);
+  gdk_window_get_origin(gtk_widget_get_window(widget), &origin_x, &origin_y);
+  const double x = event.x_root - origin_x - place.x;
+  return x >= left && x < left + width;
 }
 
 void skip_forbidden(GtkSpinButton* spin, gpointer data) {
@@ -121,18 +140,28 @@ GtkWidget* Controls::make_label(const ParamSpec& spec, GtkWidget* widget) {
 }
 
 void Controls::reset_on_double_click(GtkWidget* widget, const ParamSpec& spec) {
-  g_object_set_data(G_OBJECT(widget), "grainless-key", const_cast<char*>(spec.key));
+  g_object_set_data(G_OBJECT(widget), kKey, const_cast<char*>(spec.key));
+  g_object_set_data(G_OBJECT(widget), kConfig, config_);
   const std::string tooltip = format(_("%s Double-click to reset it."), _(spec.tooltip));
   gtk_widget_set_tooltip_text(widget, tooltip.c_str());
   g_signal_connect(widget, "button-press-event",
-                   G_CALLBACK(+[](GtkWidget* clicked, GdkEventButton* event,
-                                  GimpProcedureConfig* config) -> gboolean {
-                     if (event->type != GDK_2BUTTON_PRESS) return FALSE;
-                     reset(config, static_cast<const char*>(
-                                       g_object_get_data(G_OBJECT(clicked), "grainless-key")));
-                     return TRUE;
+                   G_CALLBACK(+[](GtkWidget* clicked, GdkEventButton* event, gpointer) -> gboolean {
+                     const bool twice =
+                         event->type == GDK_2BUTTON_PRESS && on_value(clicked, *event);
+                     g_object_set_data(G_OBJECT(clicked), kTwice, GINT_TO_POINTER(twice ? 1 : 0));
+                     return twice ? TRUE : FALSE;
                    }),
-                   config_);
+                   nullptr);
+  // Not before the slider has taken the pointer's place for its value, when the button goes up.
+  g_signal_connect(widget, "button-release-event",
+                   G_CALLBACK(+[](GtkWidget* clicked, GdkEventButton*, gpointer) -> gboolean {
+                     if (g_object_get_data(G_OBJECT(clicked), kTwice) == nullptr) return FALSE;
+                     g_object_set_data(G_OBJECT(clicked), kTwice, nullptr);
+                     g_idle_add_full(G_PRIORITY_DEFAULT, reset, g_object_ref(clicked),
+                                     g_object_unref);
+                     return FALSE;
+                   }),
+                   nullptr);
 }
 
 GtkWidget* Controls::make_widget(const ParamSpec& spec) {

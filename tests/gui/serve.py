@@ -17,33 +17,39 @@ from gi.repository import Gegl, Gimp, Gio  # noqa: E402
 folder = pathlib.Path(WORK)  # noqa: F821
 FORMATS = {"u8": (Gimp.Precision.U8_NON_LINEAR, "R'G'B' u8"), "float": (Gimp.Precision.FLOAT_LINEAR, "R~G~B~ float")}
 layer = display = None
+layers = []
 
 
-def open_layer(width, height, precision="u8", sigma=12):
-    """A new image with one layer of noise on a ramp becomes the one that the others are about."""
-    global layer
+def open_layer(width, height, precision="u8", sigma=12, count=1):
+    """A new image with layers of noise on a ramp becomes the one that the others are about."""
+    global layer, layers
     kind, name = FORMATS[precision]
     image = Gimp.Image.new_with_precision(width, height, Gimp.ImageBaseType.RGB, kind)
-    layer = Gimp.Layer.new(image, "layer", width, height, Gimp.ImageType.RGB_IMAGE, 100, Gimp.LayerMode.NORMAL)
-    image.insert_layer(layer, None, 0)
+    layers = [Gimp.Layer.new(image, f"layer {i + 1}", width, height, Gimp.ImageType.RGB_IMAGE, 100,
+                             Gimp.LayerMode.NORMAL) for i in range(count)]
+    for one in layers:
+        image.insert_layer(one, None, 0)
+    layer = layers[0]
     random = np.random.default_rng(7)
     band = min(height, 256)  # the same rows again and again: noise of 24 megapixels takes a while
     ramp = np.linspace(60, 190, width)[None, :, None] + random.normal(0, sigma, (band, width, 3))
     rows = np.clip(ramp, 0, 255).astype(np.float32)
     rows = np.rint(rows).astype(np.uint8) if precision == "u8" else rows / 255
     data = np.tile(rows, (-(-height // band), 1, 1))[:height]
-    buffer = layer.get_buffer()
-    buffer.set(Gegl.Rectangle.new(0, 0, width, height), name, np.ascontiguousarray(data).tobytes())
-    buffer.flush()
-    layer.update(0, 0, width, height)
+    for one in layers:
+        buffer = one.get_buffer()
+        buffer.set(Gegl.Rectangle.new(0, 0, width, height), name, np.ascontiguousarray(data).tobytes())
+        buffer.flush()
+        one.update(0, 0, width, height)
     show(image)
     return state()
 
 
 def open_file(path):
-    global layer
+    global layer, layers
     image = Gimp.file_load(Gimp.RunMode.NONINTERACTIVE, Gio.File.new_for_path(path))
-    layer = image.get_layers()[0]
+    layers = [image.get_layers()[0]]
+    layer = layers[0]
     show(image)
     return state()
 
@@ -58,10 +64,19 @@ def show(image):
     Gimp.displays_flush()
 
 
+def select(x, y, width, height):
+    layer.get_image().select_rectangle(Gimp.ChannelOps.REPLACE, x, y, width, height)
+    layer.get_image().clean_all()
+
+
+def fingerprint(one):
+    area = Gegl.Rectangle.new(0, 0, one.get_width(), one.get_height())
+    return hashlib.sha256(one.get_buffer().get(area, 1.0, None, Gegl.AbyssPolicy.NONE)).hexdigest()
+
+
 def state():
-    width, height = layer.get_width(), layer.get_height()
-    data = layer.get_buffer().get(Gegl.Rectangle.new(0, 0, width, height), 1.0, None, Gegl.AbyssPolicy.NONE)
-    return {"pixels": hashlib.sha256(data).hexdigest(), "width": width, "height": height,
+    pixels = [fingerprint(one) for one in layers]
+    return {"pixels": pixels[0], "all": pixels, "width": layer.get_width(), "height": layer.get_height(),
             "dirty": bool(layer.get_image().is_dirty())}
 
 
@@ -71,7 +86,7 @@ def run_filter():
     config = procedure.create_config()
     config.set_property("run-mode", Gimp.RunMode.INTERACTIVE)
     config.set_property("image", layer.get_image())
-    config.set_core_object_array("drawables", [layer])
+    config.set_core_object_array("drawables", layers)
     values = procedure.run(config)
     return {"status": values.index(0).value_nick, "message": Gimp.get_pdb().get_last_error() or "", **state()}
 
