@@ -158,7 +158,7 @@ const ParamSpec kSpecs[] = {
      N_("Patch transform of the first stage of BM3D; the cosine transform keeps fine textures, the "
         "wavelets keep edges.")},
     {"stages", ParamType::kChoice, &Params::stages, 0, 0, 0, 0, kStages, ParamGroup::kAdvanced,
-     N_("Stages ta_ken"),
+     N_("Stages taken"),
      N_("How far BM3D goes. The first stage alone (hard threshold) takes half the time and loses "
         "about half a decibel; the second (Wiener filter) looks again, with the first one's result "
         "as "

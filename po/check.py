@@ -21,6 +21,8 @@ OTHER_WINDOWS = [
     {"_Name of the preset:", "_Cancel", "_Save"},
     {"_Cancel", "_Delete"}, {"_Cancel", "_Replace"}, {"_Cancel", "_Import"}, {"_Cancel", "_Export"}, {"_Close"},
 ]
+# Labels of one button, now this, now that.
+ALTERNATIVES = {"Measure the visib_le part": "Measure the se_lection"}
 GIMPS_BUTTONS = ("_Reset", "_Cancel", "_OK", "_Help")  # in the dialog, translated by GIMP
 # Not shown, and yet GIMP compares the labels of its spin scales, the numbers with a fraction, with them.
 HIDDEN_BUTTONS = ("_Load Saved Settings", "_Save Settings")
@@ -68,7 +70,9 @@ def mnemonic_problems(root, language, catalogue):
         if source in labels and mnemonic(labels[source]) in hidden:
             yield f"{language}: '{labels[source]}' has the mnemonic of GIMP's hidden Load or Save Settings"
     elsewhere = set().union(*OTHER_WINDOWS)
-    yield from mnemonic_clashes(language, [text for source, text in labels.items() if source not in elsewhere], taken)
+    for button in (set(ALTERNATIVES), set(ALTERNATIVES.values())):
+        yield from mnemonic_clashes(language, [text for source, text in labels.items()
+                                               if source not in elsewhere | button], taken)
     for window in OTHER_WINDOWS:
         yield from mnemonic_clashes(language, [text for source, text in labels.items() if source in window], set())
 
@@ -113,7 +117,7 @@ def complaints(root):
 
 
 def main():
-    found = list(complaints(pathlib.Path(sys.argv[1])))
+    found = list(dict.fromkeys(complaints(pathlib.Path(sys.argv[1]))))
     print("\n".join(found) if found else "translations: marked, complete, well-formed, mnemonics unique")
     return 1 if found else 0
 
