@@ -16,7 +16,7 @@ import unittest.mock
 
 GRAINLESS, BENCH = map(os.path.abspath, sys.argv[1:3])
 KEYS = ["device", "fallback", "method", "sigma", "seconds", "tiles", "peak_memory"]
-QUALITY_KEYS = ["psnr_before", "psnr_after", "ssim_before", "ssim_after"]
+QUALITY_KEYS = ["psnr_before", "psnr_after", "ssim_before", "ssim_after", "fsim_before", "fsim_after"]
 SECONDS = ["read", "estimate", "upload", "kernels", "download", "write", "total"]
 
 
@@ -333,11 +333,11 @@ class OtherCommands(CommandLine):
         (self.path / "a.pgm").write_bytes(pgm(16, 16, [100] * 256))
         (self.path / "b.pgm").write_bytes(pgm(16, 16, [110] * 256))
         result = json.loads(self.run_program("metrics", "a.pgm", "b.pgm", "--json").stdout)
-        self.assertEqual(list(result), ["psnr", "ssim"])
+        self.assertEqual(list(result), ["psnr", "ssim", "fsim"])
         self.assertAlmostEqual(result["psnr"], 28.1308036087, places=6)
         self.assertAlmostEqual(result["ssim"], 22006.5025 / 22106.5025, places=6)
         same = json.loads(self.run_program("metrics", "a.pgm", "a.pgm", "--json").stdout)
-        self.assertEqual(same, {"psnr": None, "ssim": 1.0})
+        self.assertEqual(same, {"psnr": None, "ssim": 1.0, "fsim": 1.0})
         self.assertIn("28.13", self.run_program("metrics", "a.pgm", "b.pgm").stdout)
         self.refuse("metrics", "a.pgm", "in.pgm", words=["can't be compared"])
 

@@ -14,6 +14,7 @@
 #include "progress_line.h"
 #include "tools/image_io/files.h"
 #include "tools/image_io/image_file.h"
+#include "tools/metrics/fsim.h"
 #include "tools/metrics/metrics.h"
 #include "tools/noise.h"
 
@@ -118,8 +119,12 @@ class FileDenoiser {
   static void measure(const Image& clean, const Image& noisy, const Image& result,
                       Outcome& outcome) {
     outcome.measured = true;
-    outcome.before = {psnr(clean.view(), noisy.view()), ssim(clean.view(), noisy.view())};
-    outcome.after = {psnr(clean.view(), result.view()), ssim(clean.view(), result.view())};
+    const Fsim features(clean.view());
+    const auto quality = [&](const ConstImage& image) {
+      return Quality{psnr(clean.view(), image), ssim(clean.view(), image), features.of(image)};
+    };
+    outcome.before = quality(noisy.view());
+    outcome.after = quality(result.view());
   }
 
   void write(const Job& job, Image result, Outcome& outcome) {

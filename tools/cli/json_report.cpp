@@ -48,6 +48,8 @@ ordered_json json_report(const Outcome& outcome) {
     object["psnr_after"] = number_or_null(outcome.after.psnr);
     object["ssim_before"] = number_or_null(outcome.before.ssim);
     object["ssim_after"] = number_or_null(outcome.after.ssim);
+    object["fsim_before"] = number_or_null(outcome.before.fsim);
+    object["fsim_after"] = number_or_null(outcome.after.fsim);
   }
   const std::string note = note_of(outcome);
   object["changed"] = report.changed;

@@ -11,7 +11,7 @@
 namespace grainless::tools {
 
 struct Quality {
-  std::optional<double> psnr, ssim;
+  std::optional<double> psnr, ssim, fsim;
 };
 
 // One picture's way through the program. Seconds are wall time.
@@ -29,7 +29,7 @@ double total_seconds(const Outcome& outcome);
 // The report's note and what else there is to say, as one text; empty when there is nothing.
 std::string note_of(const Outcome& outcome);
 
-// The object of --json. psnr_ and ssim_ stand in it only with a reference, and are null where they
+// The object of --json. psnr_, ssim_ and fsim_ stand in it only with a reference, and are null where they
 // have no finite value: PSNR of identical pictures, SSIM of pictures smaller than its window.
 nlohmann::ordered_json json_report(const Outcome& outcome);
 

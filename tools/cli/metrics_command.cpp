@@ -7,6 +7,7 @@
 #include "engine_setup.h"
 #include "json_report.h"
 #include "tools/image_io/image_file.h"
+#include "tools/metrics/fsim.h"
 #include "tools/metrics/metrics.h"
 
 namespace grainless::tools {
@@ -30,13 +31,17 @@ void run_metrics(const std::string& a, const std::string& b, bool json) {
   check_comparable(first.view(), second.view(), a, b);
   const std::optional<double> ratio = psnr(first.view(), second.view());
   const std::optional<double> similarity = ssim(first.view(), second.view());
+  const std::optional<double> features = Fsim(first.view()).of(second.view());
   if (json) {
-    print_json({{"psnr", number_or_null(ratio)}, {"ssim", number_or_null(similarity)}});
+    print_json({{"psnr", number_or_null(ratio)},
+                {"ssim", number_or_null(similarity)},
+                {"fsim", number_or_null(features)}});
     return;
   }
   print_text(
       line("PSNR", ratio, 4, " dB", "has no finite value (identical, or not finite)") +
-      line("SSIM", similarity, 6, "", "has no value (a side under 11 pixels, or not finite)"));
+      line("SSIM", similarity, 6, "", "has no value (a side under 11 pixels, or not finite)") +
+      line("FSIM", features, 6, "", "has no value (not finite)"));
 }
 
 }  // namespace grainless::tools

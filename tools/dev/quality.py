@@ -72,6 +72,7 @@ def means(reports):
         "before": statistics.fmean(r["psnr_before"] for r in reports),
         "psnr": statistics.fmean(r["psnr_after"] for r in reports),
         "ssim": statistics.fmean(r["ssim_after"] for r in reports),
+        "fsim": statistics.fmean(r["fsim_after"] for r in reports),
         "seconds": statistics.fmean(map(seconds, reports)),
         "pictures": len(reports),
     }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "tools/metrics/fsim.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <random>
+
+#include "tool_testing.h"
+#include "tools/metrics/fourier.h"
+
+namespace grainless::tools {
+namespace {
+
+double fsim(const Image& a, const Image& b) {
+  return Fsim(a.view()).of(b.view()).value();
+}
+
+// Ramps, a board and, by `shift`, a pattern over it.
+Image pattern(int32_t channels, int32_t width, int32_t height, int32_t shift) {
+  Image image = make_image({Component::kU8, channels}, width, height, "test");
+  uint8_t* to = image.pixels.get();
+  for (int32_t y = 0; y < height; ++y) {
+    for (int32_t x = 0; x < width; ++x) {
+      for (int32_t c = 0; c < channels; ++c) {
+        const int32_t board = (x / 7 + y / 5) % 2 * 60, over = (x * 31 + y * 17 + c * 13) % 11;
+        *to++ = static_cast<uint8_t>(3 * x * (1 + c) + y * y / (5 + c) + board + shift * over);
+      }
+    }
+  }
+  return image;
+}
+
+// A smooth picture with edges, as floats in 8-bit steps.
+std::vector<double> scene(int32_t side) {
+  std::vector<double> values;
+  for (int32_t y = 0; y < side; ++y) {
+    for (int32_t x = 0; x < side; ++x) {
+      const double disc = std::hypot(x - side / 2.0, y - side / 2.5) < side / 4.0 ? 70 : 0;
+      values.push_back(80 + 30 * std::sin(x / 9.0) + disc + (y > 2 * side / 3 ? 40 : 0));
+    }
+  }
+  return values;
+}
+
+Image image_of(const std::vector<double>& values, int32_t side) {
+  Image image = make_image({Component::kFloat, 1}, side, side, "test");
+  auto* to = reinterpret_cast<float*>(image.pixels.get());
+  for (size_t i = 0; i < values.size(); ++i) to[i] = static_cast<float>(values[i] / 255);
+  return image;
+}
+
+Image noisy(const std::vector<double>& values, int32_t side, double sigma) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> noise;
+  std::vector<double> sum = values;
+  for (double& value : sum) value += sigma * noise(random);
+  return image_of(sum, side);
+}
+
+Image blurred(std::vector<double> values, int32_t side, int32_t times) {
+  for (int32_t t = 0; t < times; ++t) {
+    const std::vector<double> before = values;
+    for (int32_t i = 0; i < side * side; ++i) {
+      const int32_t x = i % side, y = i / side;
+      double sum = 0;
+      for (int32_t k = 0; k < 9; ++k) {
+        const int32_t u = std::clamp(x + k % 3 - 1, 0, side - 1);
+        const int32_t v = std::clamp(y + k / 3 - 1, 0, side - 1);
+        sum += before[size_t(v * side + u)] / 9;
+      }
+      values[size_t(i)] = sum;
+    }
+  }
+  return image_of(values, side);
+}
+
+// The paper's equations in NumPy 2 with its own FFT, on the same patterns (shift 0 against 3).
+TEST(Fsim, AgreesWithPlainNumpy) {
+  const auto of = [](int32_t channels, int32_t width, int32_t height) {
+    return fsim(pattern(channels, width, height, 0), pattern(channels, width, height, 3));
+  };
+  EXPECT_NEAR(of(1, 60, 45), 0.901609714341, 1e-6);
+  EXPECT_NEAR(of(1, 64, 31), 0.893991407940, 1e-6);
+  EXPECT_NEAR(of(3, 60, 45), 0.884280302566, 1e-6);
+  EXPECT_NEAR(of(3, 64, 31), 0.882019275078, 1e-6);
+}
+
+TEST(Fsim, IsOneForThePictureItselfAndSymmetric) {
+  for (int32_t channels : {1, 3}) {
+    const Image a = pattern(channels, 75, 52, 0), b = pattern(channels, 75, 52, 5);
+    EXPECT_NEAR(fsim(a, a), 1, 1e-12);
+    EXPECT_NEAR(fsim(a, b), fsim(b, a), 1e-12);
+    EXPECT_GT(fsim(a, b), 0);
+    EXPECT_LT(fsim(a, b), 1);
+  }
+}
+
+TEST(Fsim, FallsWithNoiseAndWithBlur) {
+  constexpr int32_t kSide = 128;
+  const std::vector<double> clean = scene(kSide);
+  const Fsim reference(image_of(clean, kSide).view());
+  double last = 1;
+  for (double sigma : {2.0, 5.0, 10.0, 20.0, 40.0}) {
+    const double now = *reference.of(noisy(clean, kSide, sigma).view());
+    EXPECT_LT(now, last - 0.005) << sigma;
+    last = now;
+  }
+  last = 1;
+  for (int32_t times : {1, 2, 4, 8, 16}) {
+    const double now = *reference.of(blurred(clean, kSide, times).view());
+    EXPECT_LT(now, last - 0.002) << times;
+    last = now;
+  }
+}
+
+TEST(Fsim, BrightnessDoesNotMatter) {
+  std::vector<double> values = scene(64);
+  const Image a = image_of(values, 64);
+  for (double& value : values) value += 20;
+  EXPECT_NEAR(fsim(a, image_of(values, 64)), 1, 1e-6);
+}
+
+TEST(Fsim, LargePicturesAreTakenAtTheirSmallerScale) {
+  const Image a = pattern(3, 256, 260, 0), b = pattern(3, 256, 260, 3);
+  const auto doubled = [](const Image& image) {
+    Image large = make_image(image.format, 2 * image.width + 1, 2 * image.height, "test");
+    for (int32_t y = 0; y < large.height; ++y) {
+      for (int32_t x = 0; x < large.width; ++x) {
+        const void* from = pixel_at(image.view(), std::min(x / 2, image.width - 1), y / 2);
+        std::memcpy(const_cast<void*>(static_cast<const void*>(pixel_at(large.view(), x, y))), from,
+                    3);
+      }
+    }
+    return large;
+  };
+  EXPECT_NEAR(fsim(doubled(a), doubled(b)), fsim(a, b), 1e-9);
+}
+
+TEST(Fsim, ColourCounts) {
+  const Image a = pattern(3, 64, 64, 0);
+  Image b = pattern(3, 64, 64, 0);
+  for (size_t i = 0; i < b.bytes(); i += 3) std::swap(b.pixels.get()[i], b.pixels.get()[i + 2]);
+  EXPECT_LT(fsim(a, b), 0.99);
+}
+
+TEST(Fsim, NoValueWithoutFinitePixels) {
+  const std::vector<double> clean = scene(32);
+  std::vector<double> broken = clean;
+  broken[40] = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(Fsim(image_of(clean, 32).view()).of(image_of(broken, 32).view()).has_value());
+}
+
+TEST(Fourier, AnyLengthIsThePlainSumAndComesBack) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal;
+  for (const auto& [width, height] :
+       {std::pair{1, 1}, {2, 1}, {1, 3}, {4, 6}, {7, 5}, {30, 2}, {16, 31}, {9, 49}}) {
+    Spectrum data(width, height);
+    for (Complex& value : data.at) value = {normal(random), normal(random)};
+    Spectrum plain(width, height);
+    for (int32_t i = 0; i < width * height; ++i) {
+      for (int32_t k = 0; k < width * height; ++k) {
+        const double turn =
+            double(i % width) * (k % width) / width + double(i / width) * (k / width) / height;
+        plain.at[size_t(i)] += data.at[size_t(k)] * std::polar(1.0, -2 * std::numbers::pi * turn);
+      }
+    }
+    Spectrum found = data;
+    forward_transform(found);
+    for (size_t i = 0; i < found.at.size(); ++i) {
+      EXPECT_LT(std::abs(found.at[i] - plain.at[i]), 1e-10) << width << ' ' << height;
+    }
+    backward_transform(found);
+    for (size_t i = 0; i < found.at.size(); ++i) {
+      EXPECT_LT(std::abs(found.at[i] - data.at[i]), 1e-12) << width << ' ' << height;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace grainless::tools
