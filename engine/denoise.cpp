@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "denoise.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "noise_estimate.h"
@@ -11,6 +12,8 @@
 #include "stopwatch.h"
 #include "thread_pool.h"
 #include "tile_scheduler.h"
+#include "volume.h"
+#include "volume_plan.h"
 
 namespace grainless {
 namespace {
@@ -59,6 +62,30 @@ std::string nothing_to_do(const Params& params, const NoiseModel& noise, const P
   return noisy ? sentence("these settings remove nothing") : sentence("no noise was found");
 }
 
+void check_volume(const Params& params, int32_t depth, std::span<const ConstImage> layers,
+                  std::span<const MutableImage> targets) {
+  throw_if_failed(validate(params));
+  if (params.method != static_cast<int32_t>(Method::kNlm)) {
+    throw Error(ErrorCode::kBadParameter, "depth takes method nlm: no other works on volumes");
+  }
+  if (depth < 1 || depth > kMaxDepth) {
+    throw Error(ErrorCode::kBadParameter, "depth takes a number from 1 to 15");
+  }
+  if (layers.empty() || layers.size() != targets.size()) {
+    throw Error(ErrorCode::kBadInput, "a volume needs layers, and a target for each");
+  }
+  const ConstImage& first = layers.front();
+  const auto fits = [&first](const auto& image) {
+    check_image(image.format, image.width, image.height, image.rect, image.data);
+    return image.format == first.format && image.width == first.width &&
+           image.height == first.height && image.rect == Rect{0, 0, first.width, first.height};
+  };
+  if (!std::all_of(layers.begin(), layers.end(), fits) ||
+      !std::all_of(targets.begin(), targets.end(), fits)) {
+    throw Error(ErrorCode::kBadInput, "the layers of a volume need one size and one format");
+  }
+}
+
 }  // namespace
 
 struct Engine::Impl {
@@ -68,9 +95,39 @@ struct Engine::Impl {
   void denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
                const MutableImage& target, const Callbacks& callbacks, Report& report);
 
+  void denoise_volume(const VolumeRequest& request, const Callbacks& callbacks, Report& report);
+
   ThreadPool pool;
   Registry registry;
 };
+
+void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks& callbacks,
+                                  Report& report) {
+  report.noise = *request.noise;
+  bool noisy = false;
+  for (int32_t c = 0; c < report.noise.channels; ++c) noisy |= report.noise.sigma[0][c] > 0;
+  for (size_t z = 0; z < request.layers.size(); ++z) {
+    report.replaced_pixels += count_not_finite(request.layers[z], request.layers[z].rect);
+  }
+  report.changed = !changes_nothing(*request.params, report.noise);
+  if (!report.changed) {
+    report.note = noisy ? "these settings remove nothing" : "no noise was found";
+    report.device = "none";
+    for (size_t z = 0; z < request.layers.size(); ++z) {
+      copy_pixels(request.layers[z], request.targets[z]);
+    }
+    return callbacks.report(1.0);
+  }
+  if (!registry.accelerators(*request.params, report.fallbacks).empty()) {
+    report.fallbacks.push_back("volumes are denoised on the processor only, for now");
+  }
+  const Stopwatch watch;
+  report.device = registry.cpu()->name();
+  report.device_description = registry.cpu()->description();
+  report.peak_memory = grainless::denoise_volume(request, pool, callbacks);
+  report.tiles = static_cast<int32_t>(request.layers.size());
+  report.kernels = report.total = watch.seconds();
+}
 
 void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
                            const MutableImage& target, const Callbacks& callbacks, Report& report) {
@@ -108,6 +165,22 @@ void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const 
     if (status.code() != ErrorCode::kCancelled) registry.drop(name);
   }
   throw_if_failed(status);
+}
+
+Status Engine::denoise_volume(const Params& params, int32_t depth,
+                              std::span<const ConstImage> layers,
+                              std::span<const MutableImage> targets, const Callbacks& callbacks,
+                              Report& report) {
+  return guard([&] {
+    check_volume(params, depth, layers, targets);
+    const Stopwatch watch;
+    const Callbacks quiet{callbacks.cancel, {}};
+    const NoiseModel noise = params.auto_sigma ? estimate_volume_noise(layers, impl_->pool, quiet)
+                                               : white_noise(layers.front().format.colours(),
+                                                             static_cast<float>(params.sigma));
+    report.estimate = watch.seconds();
+    impl_->denoise_volume({&params, depth, &noise, layers, targets}, callbacks, report);
+  });
 }
 
 Engine::Engine(EngineOptions options) : impl_(std::make_unique<Impl>(options)) {}

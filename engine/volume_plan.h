@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Non-Local Means over a volume: a stack of layers of one size (Palma et al. 2013).
+#pragma once
+
+#include "plan.h"
+
+namespace grainless {
+
+inline constexpr int32_t kMaxDepth = 15;
+
+// The search box has 2 radius + 1 pixels along x and y and 2 depth + 1 layers, the patch
+// patch x patch x layers voxels: voxel i of a patch of n spans from its own place - n / 2 on, along
+// every axis. Distances, weights, centre and reflected borders are as in NlmPlan, pixel-wise, the
+// sums over all the patch's voxels.
+struct VolumePlan {
+  NlmPlan nlm;
+  int32_t depth;
+  int32_t layers;  // of a patch
+
+  // Layers before and after one that its result depends on.
+  int32_t reach() const { return depth + layers / 2; }
+};
+
+// The layers of a patch are its side, or fewer where the box has no more. params must be valid;
+// depth is 1 to kMaxDepth.
+VolumePlan make_volume_plan(const Params& params, int32_t depth, int32_t channels,
+                            const NoiseModel& noise);
+
+}  // namespace grainless
