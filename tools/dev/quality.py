@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Picture quality, measured with the command line: quality.py OUT_DIR [IMAGES] [--sets NAMES]
-[--sigmas NUMBERS] [--methods NAMES] [--device DEVICE]
+[--sigmas NUMBERS] [--methods NAMES] [--device DEVICE] [--peers]
 
 White noise: Set12 (grey) and Kodak24 (colour) with Gaussian noise added in float, unclipped, its
 seed the picture's number; the result is clipped to 0..255. Mean PSNR, SSIM and seconds of each
 method and profile, beside the published means of BM3D (Dabov 2007; Kodak24 in crops of 500 x 500:
-FFDNet, Zhang 2018) and of the best of scikit-image's NLM.
+FFDNet, Zhang 2018) and of the best of scikit-image's NLM. --peers adds Tampere's bm3d, OpenCV and
+scikit-image on the same noisy pictures.
 Camera noise: PolyU's pairs of one exposure and the mean of many (Xu 2018), everything automatic.
 To look at: RNI15, photographs without a clean twin, as a sheet of 1:1 crops, before and after.
 
@@ -108,11 +109,28 @@ def measure_white(name, folder, out, arguments):
                 )
                 cells += [f"{found['ssim']:.4f}", f"{found['seconds']:.2f}"]
             rows.append([f"{method} {profile}", *cells])
+    if arguments.peers:
+        rows += measure_peers(name, folder, out, arguments, results)
     columns = ["method"]
     for sigma in arguments.sigmas:
         columns += [f"σ={sigma}: PSNR dB (published)", "SSIM", "s"]
     print_table(f"{name}: white noise, means of a picture", columns, rows)
     return results
+
+
+def measure_peers(name, folder, out, arguments, results):
+    """The peers' rows of the same table."""
+    from quality_peers import PEERS, peer_results
+
+    found = peer_results(name, pictures(folder), arguments.sigmas, out)
+    results |= {f"{peer} {sigma}": mean for (peer, sigma), mean in found.items()}
+    rows = []
+    for peer in PEERS:
+        row = [peer]
+        for mean in (found[peer, sigma] for sigma in arguments.sigmas):
+            row += [f"{mean['psnr']:.2f}", f"{mean['ssim']:.4f}", f"{mean['seconds']:.2f}"]
+        rows.append(row)
+    return rows
 
 
 def measure_camera(folder, out, arguments):
@@ -199,6 +217,7 @@ def parse_arguments():
     parser.add_argument("--sigmas", nargs="+", type=int, default=[15, 25, 50])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--peers", action="store_true", help="bm3d, OpenCV and scikit-image, too")
     return parser.parse_args()
 
 
