@@ -15,7 +15,9 @@ constexpr int32_t kFewest = 6;      // blocks of a class, at least
 constexpr double kPercentile =
     0.3;  // of the flat blocks' variances: texture makes outliers upwards
 constexpr double kToneSpread = 1.5;  // most that noise grows from dark to middle tones, about
-constexpr int32_t kTerms = 6;        // of a quadratic surface
+// How far noise may exceed what the calmest class shows, and the second: the calmest may be black.
+constexpr double kOverCalmest = 5.0, kOverSecond = 1.2;
+constexpr int32_t kTerms = 6;  // of a quadratic surface
 
 // Orthonormal quadratic surfaces over side x side samples: what remains after subtracting them is
 // noise even where brightness bends.
@@ -159,6 +161,8 @@ FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, 
     const double median = 0.5 * (level[l][(tones - 1) / 2] + level[l][tones / 2]);
     noise.sigma[l] = std::min(median, kToneSpread * level[l][std::min<size_t>(2, tones - 1)]);
   }
+  noise.calmest =
+      tones == 1 ? level[0][0] : std::min(kOverCalmest * level[0][0], kOverSecond * level[0][1]);
   return noise;
 }
 

@@ -26,6 +26,9 @@ std::vector<FlatBlock> measure_blocks(const Sample& sample, int32_t channel, int
 
 struct FlatNoise {
   double sigma[kSampleLevels] = {};  // standard deviation at each level; 0 without blocks
+  // What the calmest classes of brightness allow at level 0: noise is in all of them, texture
+  // isn't.
+  double calmest = 0;
 };
 
 // Measures one channel in square blocks of `side` pixels of full resolution (a multiple of 8), half

@@ -80,11 +80,20 @@ void set_strength(NoiseModel& noise, double chroma_share) {
   }
 }
 
+// Without colour to compare with, texture is told from noise by what noise can't do: leave out some
+// of the tones, or leave next to nothing in the finest band (camera JPEGs: a tenth at least, beyond
+// the rounding of their pixels).
+double correlated_grey(const Measured& luma) {
+  constexpr double kRounding = 1.0 / 12, kOverFinest = 10.0;
+  const double finest = std::sqrt(std::max(kRounding, luma.fine * luma.fine - kRounding));
+  return std::min({correlated_luma(luma.flat, -1), luma.flat.calmest, kOverFinest * finest});
+}
+
 void estimate_grey(const Measured& luma, NoiseModel& noise) {
   if (is_white(luma)) {
     set_white(noise, 0, luma.fine);
   } else {
-    set_correlated(noise, 0, luma.flat, correlated_luma(luma.flat, -1));
+    set_correlated(noise, 0, luma.flat, correlated_grey(luma));
     set_strength(noise, 0.75);
   }
 }

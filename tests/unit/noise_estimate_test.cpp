@@ -142,6 +142,18 @@ TEST(NoiseEstimate, NoiseFreePicturesHaveNone) {
   }
 }
 
+// Seven eighths of the tones are textured, without a flat block and without noise.
+TEST(NoiseEstimate, TextureOfMostTonesIsNotTakenForCameraNoise) {
+  const auto scene = [](int32_t x, int32_t y, int32_t) {
+    const double texture = 12 * std::sin(0.9 * x + 0.2 * y) + 9 * std::sin(0.31 * x - 1.1 * y) +
+                           8 * std::sin(0.0021 * x * y) + 6 * std::cos(0.7 * (x + y));
+    return x < 40 ? 30 + 0.2 * y + 0.7 * std::sin(0.4 * x * y) : 70 + 0.5 * x + texture;
+  };
+  const NoiseModel noise = estimate_bytes(draw(1, 320, 320, scene));
+  EXPECT_FALSE(noise.white[0]);
+  EXPECT_LT(noise.sigma[0][0], 6.0f);  // its texture has a deviation of 13
+}
+
 TEST(NoiseEstimate, SaturatedAreasDoNotBiasBytes) {
   // Half of the picture is burnt out and a quarter black, as in a photograph against the light.
   Picture picture = draw(3, 320, 320, [](int32_t x, int32_t y, int32_t) {
