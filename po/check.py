@@ -43,6 +43,10 @@ def entries(text):
     return found
 
 
+def has_mnemonic(label):
+    return re.search(r"_\w", label) is not None
+
+
 def mnemonic(label):
     return label[label.index("_") + 1].lower()
 
@@ -62,9 +66,10 @@ def spin_scales(root):
 
 def mnemonic_problems(root, language, catalogue):
     """catalogue: English → the language's text."""
-    labels = {source: text for source, text in catalogue.items() if "_" in source and "_" in text and source != MENU}
+    labels = {source: text for source, text in catalogue.items()
+              if has_mnemonic(source) and has_mnemonic(text) and source != MENU}
     gimp = gettext.translation("gimp30-libgimp", "/usr/share/locale", [language], fallback=True).gettext
-    taken, hidden = ({mnemonic(gimp(button)) for button in buttons if "_" in gimp(button)}
+    taken, hidden = ({mnemonic(gimp(button)) for button in buttons if has_mnemonic(gimp(button))}
                      for buttons in (GIMPS_BUTTONS, HIDDEN_BUTTONS))
     for source in spin_scales(root):
         if source in labels and mnemonic(labels[source]) in hidden:
@@ -95,7 +100,7 @@ def check_language(root, language, template):
     if set(catalogue) != set(template):
         yield f"{language}: not the template's strings: {sorted(set(catalogue) ^ set(template))}"
     for source, translated in catalogue.items():
-        if source in template and translated and ("_" in source) != ("_" in translated):
+        if source in template and translated and has_mnemonic(source) != has_mnemonic(translated):
             yield f"{language}: '{source}' and '{translated}' don't both have a mnemonic"
         if source.endswith("…") != translated.endswith("…") and translated:
             yield f"{language}: '{source}' and '{translated}' don't both end in …"
