@@ -66,13 +66,14 @@ void check_volume(const Params& params, int32_t depth, std::span<const ConstImag
                   std::span<const MutableImage> targets) {
   throw_if_failed(validate(params));
   if (params.method != static_cast<int32_t>(Method::kNlm)) {
-    throw Error(ErrorCode::kBadParameter, "depth takes method nlm: no other works on volumes");
+    throw Error(ErrorCode::kBadParameter,
+                sentence("depth takes method nlm: no other works on volumes"));
   }
   if (depth < 1 || depth > kMaxDepth) {
-    throw Error(ErrorCode::kBadParameter, "depth takes a number from 1 to 15");
+    throw Error(ErrorCode::kBadParameter, sentence("depth takes a number from 1 to 15"));
   }
   if (layers.empty() || layers.size() != targets.size()) {
-    throw Error(ErrorCode::kBadInput, "a volume needs layers, and a target for each");
+    throw Error(ErrorCode::kBadInput, sentence("a volume needs layers, and a target for each"));
   }
   const ConstImage& first = layers.front();
   const auto fits = [&first](const auto& image) {
@@ -82,7 +83,8 @@ void check_volume(const Params& params, int32_t depth, std::span<const ConstImag
   };
   if (!std::all_of(layers.begin(), layers.end(), fits) ||
       !std::all_of(targets.begin(), targets.end(), fits)) {
-    throw Error(ErrorCode::kBadInput, "the layers of a volume need one size and one format");
+    throw Error(ErrorCode::kBadInput,
+                sentence("the layers of a volume need one size and one format"));
   }
 }
 
