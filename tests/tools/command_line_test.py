@@ -139,6 +139,28 @@ class Result(CommandLine):
         self.assertEqual(self.names(), ["a-clean.pfm", "a.pgm", "b-clean.pfm", "b.pgm", "c.pgm",
                                         "in.pgm", "out/a.pgm", "out/b.pgm", "out/c.pgm"])
 
+    def test_a_volume(self):
+        if self.run_program("in.pgm", "-o", "one.tif", "--sigma", "5").returncode != 0:
+            self.skipTest("this build has no library for TIFF")
+        frames = [f"frame-{i}.pgm" for i in range(5)]
+        for i, name in enumerate(frames):
+            (self.path / name).write_bytes(picture(seed=i))
+        volume = ["--method", "nlm", "--depth", "2", "--json"]
+        report = json.loads(self.denoise(*volume, *frames, "-o", "out.tif").stdout)
+        self.assertEqual(report["layers"], 5)
+        self.assertTrue(report["changed"])
+        measured = self.denoise(*volume, "--add-noise", "10", "out.tif", "-o", "again.tif")
+        report = json.loads(measured.stdout)
+        self.assertEqual(report["layers"], 5)
+        self.assertGreater(report["psnr_after"], report["psnr_before"] + 3)
+        self.assertGreater(report["fsim_after"], report["fsim_before"])
+        self.refuse("--depth", "2", *frames, "-o", "bad.tif", words=["--method nlm"])
+        self.refuse(*volume, *frames, "-o", "bad.png", words=[".tif"])
+        self.refuse(*volume, "--depth", "16", *frames, "-o", "bad.tif", words=["--depth"])
+        self.refuse(*volume, "out.tif", "-o", "out.tif", words=["never overwritten"])
+        (self.path / "other.pgm").write_bytes(picture(width=40))
+        self.refuse(*volume, "in.pgm", "other.pgm", "-o", "bad.tif", words=["can't be compared"])
+
     def test_a_broken_input_does_not_stop_the_others(self):
         (self.path / "broken.pgm").write_bytes(picture()[:-1])
         result = self.run_program("--sigma", "5", "broken.pgm", "in.pgm", "-o", "out/", "--json")

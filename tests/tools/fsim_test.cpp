@@ -154,8 +154,16 @@ TEST(Fsim, NoValueWithoutFinitePixels) {
 TEST(Fourier, AnyLengthIsThePlainSumAndComesBack) {
   std::mt19937 random(1);
   std::normal_distribution<double> normal;
-  for (const auto& [width, height] :
-       {std::pair{1, 1}, {2, 1}, {1, 3}, {4, 6}, {7, 5}, {30, 2}, {16, 31}, {9, 49}}) {
+  for (const auto& [width, height] : {std::pair{1, 1},
+                                      {2, 1},
+                                      {1, 3},
+                                      {4, 6},
+                                      {7, 5},
+                                      {30, 2},
+                                      {16, 31},
+                                      {9, 49},
+                                      {17, 1},
+                                      {34, 23}}) {
     Spectrum data(width, height);
     for (Complex& value : data.at) value = {normal(random), normal(random)};
     Spectrum plain(width, height);

@@ -182,6 +182,24 @@ TEST(Tiff, SeveralPagesAreRefusedButThumbnailsAreNot) {
       same_pixels(read_image(folder.file("b.tif")), random_image({Component::kU8, 3}, 8, 8)));
 }
 
+TEST(Tiff, LayersArePagesAndComeBack) {
+  const Folder folder;
+  for (const PixelFormat format :
+       {PixelFormat{Component::kU8, 3}, PixelFormat{Component::kFloat, 1},
+        PixelFormat{Component::kU16, 2}}) {
+    std::vector<Image> layers;
+    for (uint32_t z = 0; z < 5; ++z) layers.push_back(random_image(format, 23, 17, z));
+    EXPECT_TRUE(write_layers(folder.file("a.tif"), layers).empty());
+    const std::vector<Image> kept = read_layers(folder.file("a.tif"));
+    ASSERT_EQ(kept.size(), layers.size());
+    for (size_t z = 0; z < kept.size(); ++z) EXPECT_TRUE(same_pixels(kept[z], layers[z])) << z;
+  }
+  write_pages(folder.file("b.tif"), true);
+  EXPECT_EQ(read_layers(folder.file("b.tif")).size(), 1u);
+  EXPECT_NE(refusal([&] { write_layers(folder.file("a.png"), {}); }).find(".tif"),
+            std::string::npos);
+}
+
 TEST(Tiff, UnsupportedKindsAreNamed) {
   const Folder folder;
   const auto message = [&](const TiffLayout& layout, PixelFormat format, uint16_t sample_format) {

@@ -144,6 +144,32 @@ Image read_image(const std::string& path, const CancelToken* cancel) {
   return read_known(file, magic_of(file), cancel);
 }
 
+std::vector<Image> read_layers(const std::string& path, const CancelToken* cancel) {
+  const InputFile file(path);
+  const Magic magic = magic_of(file);
+#if GRAINLESS_HAVE_TIFF
+  if (magic == Magic::kTiff) return read_tiff_pages(file, cancel);
+#endif
+  std::vector<Image> layers;
+  layers.push_back(read_known(file, magic, cancel));
+  return layers;
+}
+
+std::vector<std::string> write_layers(const std::string& path, std::span<const Image> layers,
+                                      const CancelToken* cancel) {
+  if (kind_of_output(path) != FileKind::kTiff) {
+    fail_file(path, "can't hold the layers of a volume: use .tif");
+  }
+  std::vector<std::string> notes;
+#if GRAINLESS_HAVE_TIFF
+  OutputFile file(path);
+  notes = write_tiff_pages(file, layers, cancel);
+  stop_if_cancelled(cancel);
+  file.commit();
+#endif
+  return notes;
+}
+
 Component component_for(FileKind kind, PixelFormat format, const std::string& path) {
   const bool pnm = kind == FileKind::kPgm || kind == FileKind::kPpm || kind == FileKind::kPnm;
   if (format.has_alpha() && (pnm || kind == FileKind::kPfm)) {

@@ -2,6 +2,7 @@
 // Pictures in files: PNG and TIFF where the build has libpng and libtiff, PNM, PAM and PFM always.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,14 @@ std::string supported_kinds();
 // Inputs are told apart by what they hold, never by their names. Throws Error(kBadInput) with one
 // sentence about a file that is missing, damaged, of no known kind, or too large.
 Image read_image(const std::string& path, const CancelToken* cancel = nullptr);
+
+// The same, of all pages of a TIFF file, and of the one picture of another.
+std::vector<Image> read_layers(const std::string& path, const CancelToken* cancel = nullptr);
+
+// Writes a TIFF file with a page a layer. Throws Error(kBadInput); nothing is left of a file that
+// fails.
+std::vector<std::string> write_layers(const std::string& path, std::span<const Image> layers,
+                                      const CancelToken* cancel = nullptr);
 
 // The samples that a file of this kind holds for such a picture: the same, if it can. Throws
 // Error(kBadInput) when colour or transparency would be lost.

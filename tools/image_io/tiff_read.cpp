@@ -257,27 +257,28 @@ void read_metadata(TiffHandle& tiff, Metadata& metadata) {
   }
 }
 
-// Smaller copies of the picture don't count. Leaves the handle at the first page.
+// Smaller copies of the picture don't count as pages.
+bool is_page(const TiffHandle& tiff) {
+  return (field<uint32_t>(tiff, TIFFTAG_SUBFILETYPE, 0) & FILETYPE_REDUCEDIMAGE) == 0;
+}
+
+// Leaves the handle at the first page.
 void refuse_several_pages(const TiffHandle& tiff) {
   int32_t pages = 0;
   do {
-    const uint32_t kind = field<uint32_t>(tiff, TIFFTAG_SUBFILETYPE, 0);
-    if ((kind & FILETYPE_REDUCEDIMAGE) == 0) ++pages;
+    if (is_page(tiff)) ++pages;
   } while (TIFFReadDirectory(tiff.get()) != 0);
   if (pages > 1) {
-    fail_file(tiff.path(), "has " + std::to_string(pages) +
-                               " pages; volumes are not supported, give the pages as single files");
+    fail_file(tiff.path(),
+              "has " + std::to_string(pages) + " pages: --depth denoises them as one volume");
   }
   if (TIFFSetDirectory(tiff.get(), 0) == 0) tiff.fail("is damaged");
 }
 
-}  // namespace
-
-Image read_tiff(const InputFile& file, const CancelToken* cancel) {
-  TiffHandle tiff(file.path(), fileno(file.stream()), "rm");
-  refuse_several_pages(tiff);
+// The handle's current page.
+Image read_page(TiffHandle& tiff, const CancelToken* cancel) {
   const Layout layout = read_layout(tiff);
-  Image image = make_image(layout.format, layout.width, layout.height, file.path());
+  Image image = make_image(layout.format, layout.width, layout.height, tiff.path());
   image.premultiplied = layout.premultiplied;
   if (TIFFIsTiled(tiff.get()) != 0) {
     read_tiles(tiff, layout, image, cancel);
@@ -287,7 +288,26 @@ Image read_tiff(const InputFile& file, const CancelToken* cancel) {
   if (layout.photometric == PHOTOMETRIC_MINISWHITE) white_is_zero_to_black(tiff, image);
   read_metadata(tiff, image.metadata);
   image.notes = std::move(tiff.notes());
+  tiff.notes().clear();
   return image;
+}
+
+}  // namespace
+
+Image read_tiff(const InputFile& file, const CancelToken* cancel) {
+  TiffHandle tiff(file.path(), fileno(file.stream()), "rm");
+  refuse_several_pages(tiff);
+  return read_page(tiff, cancel);
+}
+
+std::vector<Image> read_tiff_pages(const InputFile& file, const CancelToken* cancel) {
+  TiffHandle tiff(file.path(), fileno(file.stream()), "rm");
+  std::vector<Image> pages;
+  do {
+    if (is_page(tiff)) pages.push_back(read_page(tiff, cancel));
+  } while (TIFFReadDirectory(tiff.get()) != 0);
+  if (pages.empty()) tiff.fail("is damaged");
+  return pages;
 }
 
 }  // namespace grainless::tools

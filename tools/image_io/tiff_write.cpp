@@ -55,11 +55,7 @@ void set_metadata(const TiffHandle& tiff, const Metadata& metadata) {
   for (const auto& [tag, text] : metadata.tiff_texts) set(tiff, tag, text.c_str());
 }
 
-}  // namespace
-
-std::vector<std::string> write_tiff(OutputFile& file, const Image& image,
-                                    const CancelToken* cancel) {
-  TiffHandle tiff(file.path(), fileno(file.stream()), image.bytes() > kClassicLimit ? "w8" : "w");
+void write_page(const TiffHandle& tiff, const Image& image, const CancelToken* cancel) {
   set_layout(tiff, image);
   set_metadata(tiff, image.metadata);
   const int32_t in_strip = static_cast<int32_t>(
@@ -73,6 +69,24 @@ std::vector<std::string> write_tiff(OutputFile& file, const Image& image,
     if (TIFFWriteEncodedStrip(tiff.get(), strip, const_cast<uint8_t*>(image.row(y)), bytes) < 0) {
       tiff.fail("can't be written");
     }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> write_tiff(OutputFile& file, const Image& image,
+                                    const CancelToken* cancel) {
+  return write_tiff_pages(file, {&image, 1}, cancel);
+}
+
+std::vector<std::string> write_tiff_pages(OutputFile& file, std::span<const Image> pages,
+                                          const CancelToken* cancel) {
+  size_t bytes = 0;
+  for (const Image& page : pages) bytes += page.bytes();
+  TiffHandle tiff(file.path(), fileno(file.stream()), bytes > kClassicLimit ? "w8" : "w");
+  for (size_t i = 0; i < pages.size(); ++i) {
+    if (i > 0 && TIFFWriteDirectory(tiff.get()) == 0) tiff.fail("can't be written");
+    write_page(tiff, pages[i], cancel);
   }
   if (TIFFFlush(tiff.get()) == 0) tiff.fail("can't be written");
   return std::move(tiff.notes());

@@ -2,6 +2,8 @@
 #include "fourier.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <numbers>
 
 namespace grainless::tools {
@@ -62,17 +64,79 @@ class Transform {
   std::vector<size_t> factors_;  // ascending: part_ has room for the last
 };
 
+// Lengths with a large prime factor, by Bluestein's chirps: n k = (n^2 + k^2 - (n - k)^2) / 2 makes
+// the transform a convolution, which a transform of a power of two does.
+class ChirpTransform {
+ public:
+  ChirpTransform(int32_t size, double sign)
+      : length_(int32_t(std::bit_ceil(uint32_t(2 * size - 1)))),
+        transform_(length_, -1),
+        chirp_(size_t(size)),
+        kernel_(size_t(length_)),
+        work_(size_t(length_)),
+        spectrum_(size_t(length_)) {
+    std::vector<Complex> mirrored(kernel_.size());
+    for (int64_t k = 0; k < size; ++k) {
+      const auto turns = double(k * k % (2 * size)) / (2 * size);
+      chirp_[size_t(k)] = std::polar(1.0, sign * 2 * std::numbers::pi * turns);
+      mirrored[size_t(k)] = std::conj(chirp_[size_t(k)]);
+      if (k > 0) mirrored[size_t(length_ - k)] = mirrored[size_t(k)];
+    }
+    transform_.run(mirrored.data(), kernel_.data());
+  }
+
+  void run(const Complex* from, Complex* to) {
+    std::fill(work_.begin(), work_.end(), 0);
+    for (size_t k = 0; k < chirp_.size(); ++k) work_[k] = times(from[k], chirp_[k]);
+    transform_.run(work_.data(), spectrum_.data());
+    // A backward transform is a forward one of conjugates.
+    for (size_t k = 0; k < work_.size(); ++k) work_[k] = std::conj(times(spectrum_[k], kernel_[k]));
+    transform_.run(work_.data(), spectrum_.data());
+    for (size_t k = 0; k < chirp_.size(); ++k) {
+      to[k] = times(std::conj(spectrum_[k]), chirp_[k]) / double(length_);
+    }
+  }
+
+ private:
+  int32_t length_;
+  Transform transform_;
+  std::vector<Complex> chirp_, kernel_, work_, spectrum_;
+};
+
+// A plain transform of a prime factor beyond this takes longer than the chirps.
+constexpr int32_t kLargestFactor = 13;
+
+bool has_small_factors(int32_t size) {
+  for (int32_t p = 2; p <= kLargestFactor; ++p) {
+    while (size % p == 0) size /= p;
+  }
+  return size == 1;
+}
+
+using Line = std::function<void(const Complex*, Complex*)>;
+
+Line line_transform(int32_t size, double sign) {
+  if (has_small_factors(size)) {
+    return
+        [t = Transform(size, sign)](const Complex* from, Complex* to) mutable { t.run(from, to); };
+  }
+  return [t = ChirpTransform(size, sign)](const Complex* from, Complex* to) mutable {
+    t.run(from, to);
+  };
+}
+
 void transform(Spectrum& data, double sign) {
   const auto width = size_t(data.width), height = size_t(data.height);
-  Transform rows(data.width, sign), columns(data.height, sign);
+  const Line rows = line_transform(data.width, sign);
+  const Line columns = line_transform(data.height, sign);
   std::vector<Complex> in(std::max(width, height)), out(in.size());
   for (size_t y = 0; y < height; ++y) {
     std::copy_n(&data.at[y * width], width, in.data());
-    rows.run(in.data(), &data.at[y * width]);
+    rows(in.data(), &data.at[y * width]);
   }
   for (size_t x = 0; x < width; ++x) {
     for (size_t y = 0; y < height; ++y) in[y] = data.at[y * width + x];
-    columns.run(in.data(), out.data());
+    columns(in.data(), out.data());
     for (size_t y = 0; y < height; ++y) data.at[y * width + x] = out[y];
   }
 }

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "volume_command.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "engine/stopwatch.h"
+#include "engine_setup.h"
+#include "json_report.h"
+#include "outputs.h"
+#include "progress_line.h"
+#include "tools/image_io/files.h"
+#include "tools/image_io/image_file.h"
+#include "tools/metrics/fsim.h"
+#include "tools/metrics/metrics.h"
+#include "tools/noise.h"
+
+namespace grainless::tools {
+namespace {
+
+void check_options(const DenoiseOptions& options, const Params& params) {
+  if (params.method != static_cast<int32_t>(Method::kNlm)) {
+    throw Error(ErrorCode::kBadParameter, "--depth needs --method nlm: no other works on volumes");
+  }
+  if (!options.reference.empty()) {
+    throw Error(ErrorCode::kBadParameter,
+                "--reference takes a single picture; --depth can be measured with --add-noise");
+  }
+  // Each input alone: the output is one of none of them.
+  for (const std::string& input : options.inputs) plan_outputs({input}, options.output, {});
+  if (kind_of_output(options.output) != FileKind::kTiff) {
+    throw Error(ErrorCode::kBadInput,
+                "'" + options.output + "' can't hold the layers of a volume: use .tif");
+  }
+}
+
+std::vector<Image> read_volume(const DenoiseOptions& options, ProgressLine& progress) {
+  std::vector<Image> layers;
+  for (const std::string& input : options.inputs) {
+    for (Image& layer : read_layers(input, &cancel_token())) {
+      for (const std::string& note : layer.notes) progress.say("note: " + note);
+      if (!layers.empty()) {
+        check_comparable(layers.front().view(), layer.view(), options.inputs.front(), input);
+        if (layer.format != layers.front().format ||
+            layer.premultiplied != layers.front().premultiplied) {
+          throw Error(ErrorCode::kBadInput, "'" + input + "' has other samples than '" +
+                                                options.inputs.front() +
+                                                "': the layers of a volume need the same");
+        }
+      }
+      layers.push_back(std::move(layer));
+    }
+  }
+  return layers;
+}
+
+// Adds the noise that was asked for and returns the layers before, or nothing.
+std::vector<Image> make_noisy(const DenoiseOptions& options, std::vector<Image>& layers) {
+  std::vector<Image> clean;
+  if (!options.noise_sigma) return clean;
+  for (size_t z = 0; z < layers.size(); ++z) {
+    clean.push_back(convert(layers[z], Component::kFloat, options.output));
+    if (layers[z].format.component != Component::kFloat) {
+      layers[z] = convert(layers[z], Component::kFloat, options.output);
+    }
+    add_noise(layers[z], *options.noise_sigma, options.seed + z);
+  }
+  return clean;
+}
+
+std::vector<Image> denoise(const DenoiseOptions& options, const Params& params,
+                           const std::vector<Image>& layers, ProgressLine& progress,
+                           Outcome& outcome) {
+  std::vector<Image> results;
+  std::vector<ConstImage> sources;
+  std::vector<MutableImage> targets;
+  for (const Image& layer : layers) {
+    results.push_back(make_image(layer.format, layer.width, layer.height, options.output));
+    results.back().premultiplied = layer.premultiplied;
+    results.back().metadata = layer.metadata;
+    sources.push_back(layer.view());
+    targets.push_back(results.back().mutable_view());
+  }
+  const Callbacks callbacks{&cancel_token(),
+                            [&progress](double fraction) { progress.update(fraction); }};
+  Engine engine(engine_options(options.threads));
+  throw_if_failed(
+      engine.denoise_volume(params, options.depth, sources, targets, callbacks, outcome.report));
+  outcome.denoise = outcome.report.total;
+  return results;
+}
+
+// Mean over the layers, as far as all have a value.
+class Mean {
+ public:
+  void add(const std::optional<double>& value) {
+    if (!value) complete_ = false;
+    sum_ += value.value_or(0);
+    ++count_;
+  }
+  std::optional<double> value() const {
+    return complete_ ? std::optional(sum_ / count_) : std::nullopt;
+  }
+
+ private:
+  double sum_ = 0;
+  int32_t count_ = 0;
+  bool complete_ = true;
+};
+
+struct MeanQuality {
+  Mean psnr, ssim, fsim;
+
+  void add(const Image& clean, const Fsim& features, const Image& image) {
+    psnr.add(tools::psnr(clean.view(), image.view()));
+    ssim.add(tools::ssim(clean.view(), image.view()));
+    fsim.add(features.of(image.view()));
+  }
+  Quality value() const { return {psnr.value(), ssim.value(), fsim.value()}; }
+};
+
+void measure(const std::vector<Image>& clean, const std::vector<Image>& noisy,
+             const std::vector<Image>& results, Outcome& outcome) {
+  if (clean.empty()) return;
+  MeanQuality before, after;
+  for (size_t z = 0; z < clean.size(); ++z) {
+    stop_if_cancelled(&cancel_token());
+    const Fsim features(clean[z].view());
+    before.add(clean[z], features, noisy[z]);
+    after.add(clean[z], features, results[z]);
+  }
+  outcome.measured = true;
+  outcome.before = before.value();
+  outcome.after = after.value();
+}
+
+std::string summary(const DenoiseOptions& options, size_t layers, const Outcome& outcome) {
+  char text[256];
+  std::snprintf(text, sizeof text, "%zu layers -> %s: %s, %s, depth %d, sigma %.2f, %.2f s", layers,
+                options.output.c_str(), outcome.report.device.c_str(), outcome.method.c_str(),
+                options.depth, double(outcome.report.noise.sigma[0][0]), total_seconds(outcome));
+  std::string line = text;
+  if (outcome.measured && outcome.before.psnr && outcome.after.psnr) {
+    std::snprintf(text, sizeof text, ", PSNR %.2f -> %.2f dB", *outcome.before.psnr,
+                  *outcome.after.psnr);
+    line += text;
+  }
+  return line;
+}
+
+void report(const DenoiseOptions& options, size_t layers, const Outcome& outcome,
+            ProgressLine& progress) {
+  for (const std::string& sentence : outcome.report.fallbacks) progress.say(sentence);
+  const std::string note = note_of(outcome);
+  if (!note.empty()) progress.say("note: " + note);
+  progress.say(summary(options, layers, outcome));
+  if (!options.json) return;
+  nlohmann::ordered_json object = json_report(outcome);
+  object["layers"] = layers;
+  progress.clear();
+  print_json(object);
+}
+
+}  // namespace
+
+int run_volume(const DenoiseOptions& options, const Params& params) {
+  check_options(options, params);
+  ProgressLine progress;
+  for (const std::string& sentence : unused_params(params, options.given)) {
+    progress.say("note: " + sentence);
+  }
+  progress.start(options.output);
+  Outcome outcome;
+  outcome.method = param_text(params, *find_param("method"));
+  Stopwatch reading;
+  std::vector<Image> layers = read_volume(options, progress);
+  outcome.read = reading.seconds();
+  const Component component = layers.front().format.component;
+  for (const std::string& lost : losses(FileKind::kTiff, layers.front(), options.output)) {
+    progress.say("note: " + lost);
+  }
+  const std::vector<Image> clean = make_noisy(options, layers);
+  std::vector<Image> results = denoise(options, params, layers, progress, outcome);
+  measure(clean, layers, results, outcome);
+  for (Image& result : results) {
+    if (result.format.component != component) result = convert(result, component, options.output);
+  }
+  Stopwatch writing;
+  for (const std::string& note : write_layers(options.output, results, &cancel_token())) {
+    progress.say("note: " + note);
+  }
+  outcome.write = writing.seconds();
+  report(options, results.size(), outcome, progress);
+  return 0;
+}
+
+}  // namespace grainless::tools
