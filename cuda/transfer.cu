@@ -66,10 +66,11 @@ void download(Lane& lane, const DevicePixels& from, void* target, int64_t target
     check(cudaMemcpy2DAsync(lane.staging[turn & 1].get(), line, device_row(from, y), from.row_bytes,
                             line, rows, cudaMemcpyDeviceToHost, lane.stream.get()),
           "downloading pixels");
-    check(cudaEventRecord(lane.staged[turn & 1].get(), lane.stream.get()), "downloading pixels");
+    // Before the one that is waited for: who has waited may ask for times.
     if (y + rows == height) {
       check(cudaEventRecord(lane.downloaded.get(), lane.stream.get()), "downloading pixels");
     }
+    check(cudaEventRecord(lane.staged[turn & 1].get(), lane.stream.get()), "downloading pixels");
   };
   fetch(0);
   for (int y = 0, turn = 0; y < height; y += step, ++turn) {
