@@ -62,9 +62,10 @@ bool mentions(const Report& report, const std::string& text) {
 }
 
 TEST_F(Faults, NoDriverAnOldOneOrNoCodeMeansTheCpuWithTheReason) {
-  for (const auto& [fault, reason] :
-       {std::pair{"driver=none", "no NVIDIA driver"}, {"driver=old", "too old"},
-        {"arch", "no code for its architecture"}, {"open", ""}}) {
+  for (const auto& [fault, reason] : {std::pair{"driver=none", "no NVIDIA driver"},
+                                      {"driver=old", "too old"},
+                                      {"arch", "no code for its architecture"},
+                                      {"open", ""}}) {
     const Report report = run(fault);
     EXPECT_EQ(report.device, "cpu") << fault;
     EXPECT_TRUE(mentions(report, reason)) << fault;
@@ -72,7 +73,7 @@ TEST_F(Faults, NoDriverAnOldOneOrNoCodeMeansTheCpuWithTheReason) {
 }
 
 TEST_F(Faults, OutOfMemoryMeansSmallerTilesWithTheSameBits) {
-  const Report report = run("alloc=30000000");
+  const Report report = run("alloc=10000000");
   EXPECT_EQ(report.device, "cuda:0");
   EXPECT_GT(report.tiles, 1);
   EXPECT_TRUE(mentions(report, "smaller tiles"));
@@ -87,7 +88,7 @@ TEST_F(Faults, NoMemoryAtAllMeansTheCpu) {
 
 // Last: a context does not recover. The module counts launches while the fault is set.
 TEST_F(Faults, ZFailureInMidImageIsFinishedElsewhere) {
-  memory_ = 64;
+  memory_ = 16;
   const Report report = run("launch=60");
   EXPECT_NE(report.device.find("cpu"), std::string::npos);
   EXPECT_NE(report.device.find("cuda:0"), std::string::npos) << report.device;
