@@ -180,6 +180,7 @@ TEST_P(Contract, TheSameBitsAgainAndInPieces) {
                       .denoise(params, white_noise(c.format.colours(), sigma), image.view(),
                                pieces.target(rect), {}, report)
                       .ok());
+      EXPECT_TRUE(report.fallbacks.empty()) << report.fallbacks.front();
     }
   }
   EXPECT_EQ(pieces.bytes, whole.bytes);
