@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // BM3D (Dabov 2007; Lebrun, IPOL 2012): each stage matches, then filters channel after channel and
 // turns the sums into its estimate. Scratch a pixel: 2 bytes of match values, 16 of sums, 4 a
-// channel of the pilot, and 2 a reference and patch of a group (7 in groups of 32 at step 3).
+// channel of each pilot, and 2 a reference and patch of a group (7 in groups of 32 at step 3).
 #include <algorithm>
 #include <cstddef>
 
@@ -12,8 +12,7 @@
 namespace grainless::cuda {
 namespace {
 
-constexpr double kFirstStageShare = 0.35;  // of the time
-constexpr double kMatchingShare = 0.4;     // of a stage's time
+constexpr double kMatchingShare = 0.4;  // of a stage's time
 
 Rect image_of(const MethodJob& job) {
   return {0, 0, job.image_width, job.image_height};
@@ -44,6 +43,19 @@ ReferenceGrid grid_of(const Bm3dStage& stage, const Rect& wanted, const Rect& im
   needed_references(wanted.x, wanted.right(), grid.last_x, stage, grid.column, grid.columns);
   needed_references(wanted.y, wanted.bottom(), grid.last_y, stage, grid.row, grid.rows);
   return grid;
+}
+
+// Stages have their own patch sizes, but an image smaller than any of them comes back unchanged.
+int largest_patch(const LevelPlan& level) {
+  int largest = 0;
+  for (int s = 0; s < level.stage_count; ++s) largest = std::max(largest, level.bm3d[s].patch);
+  return largest;
+}
+
+// A stage's part of the time: as many units as it has references, about.
+double cost_of(const Bm3dStage& stage) {
+  return (stage.rule == static_cast<int32_t>(GroupRule::kHardThreshold) ? 1.0 : 1.8) /
+         (stage.step * stage.step);
 }
 
 size_t rounded(size_t bytes) {
@@ -87,9 +99,11 @@ void run_channel(const StageJob& job, int c, double progress_from, double progre
         "clearing sums");
   const bool first = job.pilot.data == nullptr;
   const int patch = job.stage->patch;
-  const auto filter = patch > 8 || (first && patch < 8) ? filter_stage_any
-                      : first                           ? filter_first_stage
-                                                        : filter_stage;
+  const bool ridge = job.stage->rule == static_cast<int32_t>(GroupRule::kRidge);
+  const auto filter = ridge                               ? filter_stage_ridge
+                      : patch > 8 || (first && patch < 8) ? filter_stage_any
+                      : first                             ? filter_first_stage
+                                                          : filter_stage;
   filter(job, c, progress_from, progress_to);
   finish_channel(job, c,
                  first ? first_stage_sums(job.stage->group, job.stage->shrink[c]).ratio
@@ -131,47 +145,55 @@ size_t bm3d_scratch_bytes(const LevelPlan& level, int channels, int width, int h
     const StageBytes bytes = stage_bytes(level.bm3d[s], width, height);
     stages = std::max(stages, bytes.match_plane + bytes.groups + bytes.sums);
   }
-  return stages + (level.stage_count > 1 ? pilot_bytes(channels, width, height) : 0);
+  return stages + (level.stage_count - 1) * pilot_bytes(channels, width, height);
 }
 
 void run_bm3d(const MethodJob& job) {
-  const Bm3dStage* stages = job.level->bm3d;
-  const Rect image = image_of(job), &wanted = job.target.rect;
-  if (wanted.empty()) return;
-  const bool filters = std::any_of(stages[0].shrink, stages[0].shrink + job.target.channels,
-                                   [](float shrink) { return shrink > 0; });
-  if (!filters ||
-      std::min(image.width, image.height) < std::max(stages[0].patch, stages[1].patch)) {
+  const LevelPlan& level = *job.level;
+  const Rect image = image_of(job);
+  if (job.target.rect.empty()) return;
+  const float* shrink = level.bm3d[0].shrink;
+  const bool filters =
+      std::any_of(shrink, shrink + job.target.channels, [](float s) { return s > 0; });
+  if (!filters || std::min(image.width, image.height) < largest_patch(level)) {
     for (int c = 0; c < job.target.channels; ++c) {
       copy_channel(job.source, job.target, c, job.stream);
     }
     return;
   }
-  const bool alone = job.level->stage_count == 1;
-  const Rect support = alone ? wanted : support_of(stages[1], wanted, image);
-  char* scratch = static_cast<char*>(job.scratch);
-  const DevicePlanes pilot{reinterpret_cast<float*>(scratch), job.target.channels, support,
-                           pilot_stride(support.width)};
-  const size_t used = alone ? 0 : pilot_bytes(pilot.channels, support.width, support.height);
-  if (!job.source.rect.contains(support_of(stages[0], support, image)) ||
-      bm3d_scratch_bytes(*job.level, job.source.channels, job.source.rect.width,
+  Rect wanted[kMaxBm3dStages + 1];  // what a stage reads, and at last the target
+  wanted[level.stage_count] = job.target.rect;
+  double all = 0;
+  for (int s = level.stage_count - 1; s >= 0; --s) {
+    wanted[s] = support_of(level.bm3d[s], wanted[s + 1], image);
+    all += cost_of(level.bm3d[s]);
+  }
+  if (!job.source.rect.contains(wanted[0]) ||
+      bm3d_scratch_bytes(level, job.source.channels, job.source.rect.width,
                          job.source.rect.height) > job.scratch_bytes) {
     throw Error(ErrorCode::kInternal, "BM3D was given too few pixels or too little memory");
   }
+  char* scratch = static_cast<char*>(job.scratch);
+  DevicePlanes estimate[kMaxBm3dStages];
+  for (int s = 0; s + 1 < level.stage_count; ++s) {
+    const Rect& rect = wanted[s + 1];
+    estimate[s] = {reinterpret_cast<float*>(scratch), job.target.channels, rect,
+                   pilot_stride(rect.width)};
+    scratch += pilot_bytes(job.target.channels, rect.width, rect.height);
+  }
+  estimate[level.stage_count - 1] = job.target;
   StageJob stage{};
   stage.method = &job;
   stage.noisy = job.source;
-  stage.stage = &stages[0];
-  stage.out = alone ? job.target : pilot;
-  stage.progress_to = alone ? 1 : kFirstStageShare;
-  run_bm3d_stage(stage, scratch + used);
-  if (alone) return;
-  stage.stage = &stages[1];
-  stage.pilot = pilot;
-  stage.out = job.target;
-  stage.progress_from = kFirstStageShare;
-  stage.progress_to = 1;
-  run_bm3d_stage(stage, scratch + used);
+  for (int s = 0; s < level.stage_count; ++s) {
+    stage.stage = &level.bm3d[s];
+    if (s > 0) stage.pilot = estimate[s - 1];
+    if (s > 0) stage.first = estimate[0];
+    stage.out = estimate[s];
+    stage.progress_from = stage.progress_to;
+    stage.progress_to = stage.progress_from + cost_of(level.bm3d[s]) / all;
+    run_bm3d_stage(stage, scratch);
+  }
 }
 
 }  // namespace grainless::cuda

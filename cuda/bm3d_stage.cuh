@@ -48,7 +48,8 @@ struct StageJob {
   const MethodJob* method;
   const Bm3dStage* stage;
   DevicePlanes noisy;
-  DevicePlanes pilot;  // data is null in stage 1
+  DevicePlanes pilot;  // the stage's before; data is null in stage 1
+  DevicePlanes first;  // the first stage's estimate, which is matched on; null in stage 1
   DevicePlanes out;
   double progress_from, progress_to;
   // What run_bm3d_stage adds: buffers in its scratch memory, and limits of the device.
@@ -65,7 +66,7 @@ struct StageJob {
     constexpr size_t kReserved = 1024;  // a block, by the driver
     return static_cast<int>(shared_bytes_for_all / (bytes + kReserved));
   }
-  const DevicePlanes& matched() const { return pilot.data != nullptr ? pilot : noisy; }
+  const DevicePlanes& matched() const { return first.data != nullptr ? first : noisy; }
 };
 
 // References that one launch takes, a multiprocessor: the longest launch (Wiener filter, groups of
@@ -87,8 +88,10 @@ void match_stage(const StageJob& job);
 void filter_first_stage(const StageJob& job, int c, double progress_from, double progress_to);
 // of the second with patches up to 8 x 8 (bm3d_filter.cu),
 void filter_stage(const StageJob& job, int c, double progress_from, double progress_to);
-// and of any stage and patch (bm3d_filter_any.cu).
+// of any of the two and any patch (bm3d_filter_any.cu),
 void filter_stage_any(const StageJob& job, int c, double progress_from, double progress_to);
+// and of the ridge filter (bm3d_filter_ridge.cu).
+void filter_stage_ridge(const StageJob& job, int c, double progress_from, double progress_to);
 
 // Raises a kernel's limit of dynamic shared memory to what a launch needs.
 template <typename Kernel>

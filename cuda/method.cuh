@@ -52,7 +52,7 @@ void run_nlm(const MethodJob& job);
 // Device bytes beyond source and target for a source of width x height.
 size_t nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
 
-// BM3D, both stages. bm3d.cu.
+// BM3D, all stages. bm3d.cu.
 void run_bm3d(const MethodJob& job);
 size_t bm3d_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
 

@@ -10,7 +10,7 @@
 
 namespace grainless {
 
-inline constexpr uint32_t kAbiVersion = 1;
+inline constexpr uint32_t kAbiVersion = 2;
 inline constexpr char kAbiSymbol[] = "grainless_backend_v1";
 
 struct AbiMessage {

@@ -20,6 +20,7 @@ namespace grainless {
 
 inline constexpr int32_t kMaxPatch = 16;
 inline constexpr int32_t kMaxGroup = 32;
+inline constexpr int32_t kMaxBm3dStages = 3;
 inline constexpr int32_t kFillRadius = 8;  // pixels round an invalid one whose mean replaces it
 
 // A BM3D candidate is one 32-bit key: bits 31..12 distance (sum of squared differences of match
@@ -31,9 +32,23 @@ inline constexpr int32_t kFillRadius = 8;  // pixels round an invalid one whose 
 inline constexpr int32_t kKeyIndexBits = 12;
 inline constexpr uint32_t kMaxKeyDistance = (1u << 20) - 1;
 
+// What a stage of BM3D does to its groups.
+enum class GroupRule : int32_t {
+  kHardThreshold = 0,  // of 3-D coefficients: the first stage, which has no pilot
+  kWiener = 1,         // empirical Wiener filter of 3-D coefficients, after the pilot's
+  // Each patch becomes the best combination of the group's (NL-Ridge's second step: Herbreteau and
+  // Kervrann, Towards a Unified View of Unsupervised Non-Local Methods for Image Denoising, 2022).
+  // With the n pixels of the k patches, less their mean over the group, as rows of Y (noisy) and X
+  // (pilot), and v the noise variance:
+  //     estimate = mean + T Y,  T = 1 - n v (X X' + n v 1)^-1
+  // Patch i weighs 1 / max(|row i of T|^2 + 1 / (k n), 1 / k), at least 1, in the aggregation.
+  kRidge = 2,
+};
+
 // One stage of BM3D on one level. Reference patches stand at absolute multiples of step from (0,0),
 // plus the last row and column of positions; candidates lie inside the image.
 struct Bm3dStage {
+  int32_t rule;           // GroupRule
   int32_t patch;          // pixels a side, 2..kMaxPatch
   int32_t step;           // 1..patch
   int32_t radius;         // search window = 2 * radius + 1
@@ -41,10 +56,10 @@ struct Bm3dStage {
   uint32_t max_distance;  // largest key distance in a group (threshold tau)
   int32_t distance_shift;
   float match_centre, match_scale;  // of the luma plane, see match_value
-  // Stage 1: hard threshold lambda * sigma of each channel's coefficients. Stage 2: noise variance
-  // mu^2 * sigma^2 in the Wiener weight s^2 / (s^2 + v). A channel with 0 is copied. The group's
-  // mean (coefficient 0, 0 of both transforms) is kept unchanged, counts as retained and weighs 1
-  // in the sum of W^2: so a constant stays what it is, at any brightness.
+  // kHardThreshold: lambda * sigma, which each channel's coefficients have to exceed. The others:
+  // noise variance v = mu^2 * sigma^2, in the Wiener weight s^2 / (s^2 + v). A channel with 0 is
+  // copied. The group's mean (coefficient 0, 0 of both transforms) is kept unchanged, counts as
+  // retained and weighs 1 in the sum of W^2: so a constant stays what it is, at any brightness.
   float shrink[kMaxChannels];
   // Separable patch transform, row-major patch x patch: coefficients = F * P * F^T, back with
   // I = F^-1. Rows of F have unit norm: white noise keeps its variance in every coefficient.
@@ -128,8 +143,10 @@ struct SwNlmPlan {
 };
 
 struct LevelPlan {
-  int32_t stage_count;  // of bm3d: the first is a hard threshold, the others have a pilot
-  Bm3dStage bm3d[2];
+  // Of BM3D. Each stage's estimate is the next one's pilot; all but the first match on the first
+  // one's, which is the same bits on every backend (bm3d_math.h).
+  int32_t stage_count;
+  Bm3dStage bm3d[kMaxBm3dStages];
   NlmPlan nlm;
   SwNlmPlan sw_nlm;
   int32_t reach;  // pixels of this level round a pixel that the method looks at

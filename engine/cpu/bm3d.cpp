@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <utility>
 
 #include "bm3d_stage.h"
 #include "engine/status.h"
@@ -8,7 +9,20 @@
 namespace grainless {
 namespace {
 
-constexpr double kFirstStageShare = 0.4;  // of the time
+// Stages have their own patch sizes, but an image smaller than any of them comes back unchanged.
+int32_t largest_patch(const LevelPlan& level) {
+  int32_t largest = 0;
+  for (int32_t s = 0; s < level.stage_count; ++s) {
+    largest = std::max(largest, level.bm3d[s].patch);
+  }
+  return largest;
+}
+
+// A stage's part of the time: as many units as it has references, about.
+double cost_of(const Bm3dStage& stage) {
+  return (stage.rule == static_cast<int32_t>(GroupRule::kHardThreshold) ? 1.0 : 1.5) /
+         (stage.step * stage.step);
+}
 
 bool filters_any(const Bm3dStage& stage, int32_t channels) {
   return std::any_of(stage.shrink, stage.shrink + channels, [](float s) { return s > 0; });
@@ -26,13 +40,21 @@ void copy_wanted(const Planes& from, Planes& to) {
 }  // namespace
 
 void run_bm3d(const MethodJob& job) {
-  const Bm3dStage* stages = job.level->bm3d;
-  const Rect& wanted = job.target->rect();
-  if (wanted.empty()) return;
-  if (!filters_any(stages[0], job.source->channels()) ||
-      std::min(job.image_width, job.image_height) < std::max(stages[0].patch, stages[1].patch)) {
+  const LevelPlan& level = *job.level;
+  const Rect& target = job.target->rect();
+  if (target.empty()) return;
+  if (!filters_any(level.bm3d[0], job.source->channels()) ||
+      std::min(job.image_width, job.image_height) < largest_patch(level)) {
     copy_wanted(*job.source, *job.target);
     return;
+  }
+  Rect wanted[kMaxBm3dStages];
+  double all = 0;
+  for (int32_t s = level.stage_count - 1; s >= 0; --s) {
+    wanted[s] = s == level.stage_count - 1 ? target
+                                           : bm3d_support(level.bm3d[s + 1], wanted[s + 1],
+                                                          job.image_width, job.image_height);
+    all += cost_of(level.bm3d[s]);
   }
   Bm3dStageJob stage{};
   stage.image_width = job.image_width;
@@ -40,33 +62,28 @@ void run_bm3d(const MethodJob& job) {
   stage.noisy = job.source;
   stage.pool = job.pool;
   stage.callbacks = job.callbacks;
-  stage.stage = &stages[0];
-  if (job.level->stage_count == 1) {
-    stage.wanted = wanted;
-    stage.progress_to = 1;
-    copy_wanted(run_bm3d_stage(stage), *job.target);
-    return;
+  Planes estimate[kMaxBm3dStages];
+  for (int32_t s = 0; s < level.stage_count; ++s) {
+    stage.stage = &level.bm3d[s];
+    stage.first = s > 0 ? &estimate[0] : nullptr;
+    stage.pilot = s > 0 ? &estimate[s - 1] : nullptr;
+    stage.wanted = wanted[s];
+    stage.progress_from = stage.progress_to;
+    stage.progress_to = stage.progress_from + cost_of(level.bm3d[s]) / all;
+    estimate[s] = run_bm3d_stage(stage);
   }
-  stage.wanted = bm3d_support(stages[1], wanted, job.image_width, job.image_height);
-  stage.progress_to = kFirstStageShare;
-  const Planes pilot = run_bm3d_stage(stage);
-  stage.stage = &stages[1];
-  stage.pilot = &pilot;
-  stage.wanted = wanted;
-  stage.progress_from = kFirstStageShare;
-  stage.progress_to = 1;
-  copy_wanted(run_bm3d_stage(stage), *job.target);
+  copy_wanted(estimate[level.stage_count - 1], *job.target);
 }
 
 uint64_t bm3d_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
                     int32_t threads) {
-  const Rect whole{0, 0, width, height};
-  const uint64_t first =
-      bm3d_stage_bytes(level.bm3d[0], channels, true, whole, width, height, threads);
-  if (level.stage_count == 1) return first;
-  const uint64_t pilot = Planes::bytes(channels, width, height);
-  return std::max(first, pilot + bm3d_stage_bytes(level.bm3d[1], channels, false, whole, width,
-                                                  height, threads));
+  uint64_t most = 0;
+  for (int32_t s = 0; s < level.stage_count; ++s) {
+    const uint64_t before = s * Planes::bytes(channels, width, height);
+    most = std::max(most, before + bm3d_stage_bytes(level.bm3d[s], channels, s == 0,
+                                                    {0, 0, width, height}, width, height, threads));
+  }
+  return most;
 }
 
 }  // namespace grainless

@@ -49,6 +49,7 @@ struct FilterTables {
 
 // One thread's patches in work.
 struct FilterScratch {
+  alignas(64) float matrix[kMaxGroup * kMaxGroup];
   alignas(64) float noisy[kMaxGroup * kMaxPatch * kMaxPatch];
   alignas(64) float pilot[kMaxGroup * kMaxPatch * kMaxPatch];
   alignas(64) float temporary[kMaxPatch * kMaxPatch];
@@ -69,5 +70,8 @@ struct GroupFilter {
 // Filters one group in channel c and adds it to the aggregate. The coefficient that holds the
 // group's mean is kept as it is: a constant is nobody's noise.
 void filter_group(const GroupFilter& filter, const PatchGroup& group, int32_t c);
+
+// The same by GroupRule::kRidge, with a pilot (bm3d_ridge.cpp).
+void ridge_group(const GroupFilter& filter, const PatchGroup& group, int32_t c);
 
 }  // namespace grainless

@@ -62,9 +62,11 @@ Aggregate make_aggregate(const Bm3dStageJob& job) {
 }
 
 MatchPlane make_match_plane(const Bm3dStageJob& job) {
-  const Planes& source = job.pilot != nullptr ? *job.pilot : *job.noisy;
+  const Planes& source = job.first != nullptr ? *job.first : *job.noisy;
+  const Planes& pilot = job.pilot != nullptr ? *job.pilot : *job.noisy;
   const Rect rect = bm3d_support(*job.stage, job.wanted, job.image_width, job.image_height);
-  if (!source.rect().contains(rect) || !job.noisy->rect().contains(rect)) {
+  if (!source.rect().contains(rect) || !pilot.rect().contains(rect) ||
+      !job.noisy->rect().contains(rect)) {
     throw Error(ErrorCode::kInternal, "BM3D was given too few pixels");
   }
   MatchPlane plane(rect, *job.stage);
@@ -166,8 +168,10 @@ class StageRun {
     if (!reaches) return;
     const GroupFilter filter{&stage_,    &tables_,    job_.noisy,
                              job_.pilot, &aggregate_, worker.scratch.data()};
+    const auto by_rule =
+        stage_.rule == static_cast<int32_t>(GroupRule::kRidge) ? ridge_group : filter_group;
     for (int32_t c = 0; c < job_.noisy->channels(); ++c) {
-      if (stage_.shrink[c] > 0) filter_group(filter, group, c);
+      if (stage_.shrink[c] > 0) by_rule(filter, group, c);
     }
   }
 

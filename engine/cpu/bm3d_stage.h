@@ -16,14 +16,15 @@ struct Bm3dStageJob {
   const Bm3dStage* stage;
   int32_t image_width, image_height;
   const Planes* noisy;
-  const Planes* pilot;  // the first stage's estimate; null in the first stage
+  const Planes* pilot;  // the estimate of the stage before; null in the first stage
+  const Planes* first;  // the first stage's estimate, which is matched on; null there
   Rect wanted;
   ThreadPool* pool;
   const Callbacks* callbacks;
   double progress_from, progress_to;
 };
 
-// Pixels that the stage's result in `wanted` depends on: what noisy and pilot must hold.
+// Pixels that the stage's result in `wanted` depends on: what its inputs must hold.
 Rect bm3d_support(const Bm3dStage& stage, const Rect& wanted, int32_t width, int32_t height);
 
 // The stage's estimate, over at least `wanted`.

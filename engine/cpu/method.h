@@ -24,7 +24,7 @@ struct MethodJob {
   const Callbacks* callbacks;
 };
 
-// BM3D, both stages (Dabov 2007; Lebrun, IPOL 2012). bm3d.cpp.
+// BM3D, all stages (Dabov 2007; Lebrun, IPOL 2012). bm3d.cpp.
 void run_bm3d(const MethodJob& job);
 // Bytes it needs beyond source and target for a source of width x height, on `threads` threads.
 uint64_t bm3d_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,

@@ -28,6 +28,12 @@ LevelPlan level_of(const Params& params, int32_t channels, float sigma = kSigma)
   return make_plan(params, format, white_noise(channels, sigma)).level[0];
 }
 
+// With the ridge filter as third stage.
+Params high(Params params) {
+  params.quality = static_cast<int32_t>(Quality::kHigh);
+  return params;
+}
+
 Params small_params(int32_t search, int32_t patch, int32_t step, int32_t group) {
   Params params;
   params.search = search;
@@ -136,7 +142,7 @@ Planes one_stage(const LevelPlan& level, int32_t index, const Planes& noisy, con
   stage.method = &job.job;
   stage.stage = &level.bm3d[index];
   stage.noisy = source.planes();
-  if (pilot != nullptr) stage.pilot = guide.planes();
+  if (pilot != nullptr) stage.pilot = stage.first = guide.planes();
   stage.out = target.planes();
   cuda::run_bm3d_stage(stage, job.job.scratch);
   cuda::check(cudaDeviceSynchronize(), "BM3D");
@@ -197,13 +203,16 @@ bool same_bits(const Planes& a, const Planes& b, const Rect& rect) {
 // Each stage on its own against the twin, on the same pilot: a pilot's last bits may change what
 // matches, which is no error.
 void expect_stages_agree(const LevelPlan& level, const Planes& image) {
-  const Planes pilot = one_stage(level, 0, image, nullptr);
-  EXPECT_LT(difference(pilot, test::reference_bm3d_stage(level.bm3d[0], image, nullptr)).largest,
-            0.02);
-  const Planes result = one_stage(level, 1, image, &pilot);
-  EXPECT_LT(difference(result, test::reference_bm3d_stage(level.bm3d[1], image, &pilot)).largest,
-            0.02);
-  EXPECT_GT(difference(result, image).largest, 1.0);
+  Planes pilot;
+  for (int32_t s = 0; s < level.stage_count; ++s) {
+    const Planes* guide = s == 0 ? nullptr : &pilot;
+    Planes result = one_stage(level, s, image, guide);
+    EXPECT_LT(difference(result, test::reference_bm3d_stage(level.bm3d[s], image, guide)).largest,
+              0.02)
+        << "stage " << s;
+    pilot = std::move(result);
+  }
+  EXPECT_GT(difference(pilot, image).largest, 1.0);
 }
 
 TEST(Bm3dCuda, StagesAgreeWithTheTwinForAllPatchesAndTransforms) {
@@ -241,6 +250,17 @@ TEST(Bm3dCuda, StagesAgreeWithTheTwinInColourAndAcrossCells) {
   expect_stages_agree(level_of(small_params(9, 12, 5, 32), 3), picture(3, 60, 50));
 }
 
+TEST(Bm3dCuda, RidgeAgreesWithTheTwinForAllPatchesAndGroups) {
+  for (int32_t patch = 2; patch <= kMaxPatch; ++patch) {
+    const int32_t group = 1 << (patch % 6);
+    SCOPED_TRACE(testing::Message() << "patch " << patch << " group " << group);
+    expect_stages_agree(level_of(high(small_params(9, patch, (patch + 1) / 2, group)), 1),
+                        picture(1, patch + 15, patch + 12));
+  }
+  expect_stages_agree(level_of(high(small_params(11, 8, 4, 0)), 3, 4), picture(3, 45, 38, 4));
+  expect_stages_agree(level_of(high(small_params(11, 8, 4, 0)), 1, 60), picture(1, 45, 38, 60));
+}
+
 // Twelve-bit match values, whose products fill 28 bits.
 TEST(Bm3dCuda, StagesAgreeWithTheTwinInHighContrast) {
   Planes image = picture(1, 60, 50);
@@ -255,10 +275,12 @@ TEST(Bm3dCuda, AgreesWithTheCpu) {
   for (int32_t channels : {1, 3}) {
     for (float sigma : {5.0f, 25.0f, 60.0f}) {
       const Planes image = picture(channels, 256, 200, sigma);
-      const LevelPlan level = level_of({}, channels, sigma);
-      const Difference d = difference(filtered(level, image), filtered_by_cpu(level, image));
-      EXPECT_GT(d.psnr, 80) << channels << " channels, sigma " << sigma;
-      EXPECT_LE(d.largest, 1) << channels << " channels, sigma " << sigma;
+      for (const Params& params : {Params{}, high({})}) {
+        const LevelPlan level = level_of(params, channels, sigma);
+        const Difference d = difference(filtered(level, image), filtered_by_cpu(level, image));
+        EXPECT_GT(d.psnr, 80) << channels << " channels, sigma " << sigma;
+        EXPECT_LE(d.largest, 1) << channels << " channels, sigma " << sigma;
+      }
     }
   }
 }
@@ -277,8 +299,8 @@ Planes pilot_by_cpu(const LevelPlan& level, const Planes& image) {
   ThreadPool pool(2);
   const Callbacks callbacks;
   const Rect& rect = image.rect();
-  return run_bm3d_stage(
-      {&level.bm3d[0], rect.width, rect.height, &image, nullptr, rect, &pool, &callbacks, 0, 1});
+  return run_bm3d_stage({&level.bm3d[0], rect.width, rect.height, &image, nullptr, nullptr, rect,
+                         &pool, &callbacks, 0, 1});
 }
 
 void expect_same_pilot(const Params& params, int32_t channels, float sigma, int32_t width,

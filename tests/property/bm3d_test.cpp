@@ -26,6 +26,12 @@ LevelPlan level_of(const Params& params, int32_t channels, float sigma = kSigma)
   return make_plan(params, format, white_noise(channels, sigma)).level[0];
 }
 
+// With the ridge filter as third stage.
+Params high(Params params) {
+  params.quality = static_cast<int32_t>(Quality::kHigh);
+  return params;
+}
+
 Params small_params(int32_t search, int32_t patch, int32_t step, int32_t group) {
   Params params;
   params.search = search;
@@ -70,7 +76,7 @@ Planes one_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilo
   const Callbacks callbacks;
   const Rect& rect = noisy.rect();
   return run_bm3d_stage(
-      {&stage, rect.width, rect.height, &noisy, pilot, rect, &pool, &callbacks, 0, 1});
+      {&stage, rect.width, rect.height, &noisy, pilot, pilot, rect, &pool, &callbacks, 0, 1});
 }
 
 // f(x, y) of every pixel of every channel of a.
@@ -130,15 +136,16 @@ bool same_bits(const Planes& a, const Planes& b, const Rect& rect) {
 // Each stage on its own against the twin, on the same pilot: a pilot's last bits may change what
 // matches, which is no error.
 void expect_stages_agree(const LevelPlan& level, const Planes& image) {
-  const Planes pilot = one_stage(level.bm3d[0], image, nullptr);
-  EXPECT_LT(difference(pilot, test::reference_bm3d_stage(level.bm3d[0], image, nullptr)).largest,
-            0.02);
-  const Planes pilot_here = cropped(pilot, image.rect());
-  const Planes result = one_stage(level.bm3d[1], image, &pilot_here);
-  EXPECT_LT(
-      difference(result, test::reference_bm3d_stage(level.bm3d[1], image, &pilot_here)).largest,
-      0.02);
-  EXPECT_GT(difference(result, image).largest, 1.0);
+  Planes pilot;
+  for (int32_t s = 0; s < level.stage_count; ++s) {
+    const Planes* guide = s == 0 ? nullptr : &pilot;
+    Planes result = cropped(one_stage(level.bm3d[s], image, guide), image.rect());
+    EXPECT_LT(difference(result, test::reference_bm3d_stage(level.bm3d[s], image, guide)).largest,
+              0.02)
+        << "stage " << s;
+    pilot = std::move(result);
+  }
+  EXPECT_GT(difference(pilot, image).largest, 1.0);
 }
 
 TEST(Bm3d, StagesAgreeWithTheTwinForAllPatchesAndTransforms) {
@@ -174,10 +181,23 @@ TEST(Bm3d, StagesAgreeWithTheTwinInColourAndAcrossCells) {
   expect_stages_agree(level_of(small_params(15, 8, 4, 16), 1, 60), picture(1, 70, 40, 60));
 }
 
-TEST(Bm3d, BothStagesAgreeWithTheTwin) {
-  const LevelPlan level = level_of(small_params(21, 8, 4, 0), 3);
-  const Planes image = picture(3, 52, 41);
-  EXPECT_GT(difference(filtered(level, image), test::reference_bm3d(level, image)).psnr, 80);
+TEST(Bm3d, RidgeAgreesWithTheTwinForAllPatchesAndGroups) {
+  for (int32_t patch = 2; patch <= kMaxPatch; ++patch) {
+    const int32_t group = 1 << (patch % 6);
+    SCOPED_TRACE(testing::Message() << "patch " << patch << " group " << group);
+    expect_stages_agree(level_of(high(small_params(9, patch, (patch + 1) / 2, group)), 1),
+                        picture(1, patch + 15, patch + 12));
+  }
+  expect_stages_agree(level_of(high(small_params(11, 8, 4, 0)), 3, 4), picture(3, 45, 38, 4));
+  expect_stages_agree(level_of(high(small_params(11, 8, 4, 0)), 1, 60), picture(1, 45, 38, 60));
+}
+
+TEST(Bm3d, AllStagesAgreeWithTheTwin) {
+  for (const Params& params : {small_params(21, 8, 4, 0), high(small_params(21, 8, 4, 0))}) {
+    const LevelPlan level = level_of(params, 3);
+    const Planes image = picture(3, 52, 41);
+    EXPECT_GT(difference(filtered(level, image), test::reference_bm3d(level, image)).psnr, 80);
+  }
 }
 
 TEST(Bm3d, TheFirstStageAloneIsThePilot) {
@@ -195,8 +215,13 @@ TEST(Bm3d, TheFirstStageAloneIsThePilot) {
 
 TEST(Bm3d, PlaceAndThreadsDoNotMatter) {
   const int32_t width = 210, height = 170;
-  for (const auto& [patch, step, channels] : {std::tuple{8, 3, 3}, {5, 4, 1}, {12, 7, 1}}) {
-    const LevelPlan level = level_of(small_params(17, patch, step, 16), channels);
+  for (const auto& [patch, step, channels, quality] : {std::tuple{8, 3, 3, Quality::kNormal},
+                                                       {5, 4, 1, Quality::kNormal},
+                                                       {12, 7, 1, Quality::kNormal},
+                                                       {8, 4, 1, Quality::kHigh}}) {
+    Params params = small_params(17, patch, step, 16);
+    params.quality = static_cast<int32_t>(quality);
+    const LevelPlan level = level_of(params, channels);
     const Planes image = picture(channels, width, height);
     const Planes whole = filtered(level, image);
     for (int32_t threads : {2, 3, 5}) {
@@ -204,8 +229,7 @@ TEST(Bm3d, PlaceAndThreadsDoNotMatter) {
     }
     for (const Rect& rect : {Rect{0, 0, 1, 1}, Rect{63, 64, 2, 1}, Rect{1, 5, 130, 66},
                              Rect{100, 33, 110, 137}, Rect{209, 169, 1, 1}, Rect{77, 90, 31, 29}}) {
-      const int32_t halo = 2 * (16 + patch - 1);
-      const Planes source = cropped(image, intersect(expand(rect, halo), image.rect()));
+      const Planes source = cropped(image, intersect(expand(rect, level.reach), image.rect()));
       const Planes part = filtered(level, source, rect, 2, width, height);
       EXPECT_TRUE(same_bits(whole, part, rect)) << rect.x << ' ' << rect.y << ' ' << rect.width;
     }
@@ -214,8 +238,9 @@ TEST(Bm3d, PlaceAndThreadsDoNotMatter) {
 
 TEST(Bm3d, InstructionSetDoesNotMatter) {
   const Planes image = picture(3, 75, 60);
-  for (int32_t patch : {8, 7}) {
-    const LevelPlan level = level_of(small_params(13, patch, 3, 32), 3);
+  for (const Params& params :
+       {small_params(13, 8, 3, 32), small_params(13, 7, 3, 32), high(small_params(13, 8, 3, 32))}) {
+    const LevelPlan level = level_of(params, 3);
     const Planes best = filtered(level, image);
     for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
       hwy::SetSupportedTargetsForTest(targets & -targets);
@@ -233,8 +258,10 @@ TEST(Bm3d, ConstantImageStaysConstant) {
     for (int32_t transform = 0; transform < 3; ++transform) {
       Params params;
       params.transform = transform;
-      const Difference d = difference(filtered(level_of(params, 1), image), image);
-      EXPECT_LE(d.largest, 2e-5 * value) << value;  // hundreds of float sums, twice
+      for (const Params& p : {params, high(params)}) {
+        const Difference d = difference(filtered(level_of(p, 1), image), image);
+        EXPECT_LE(d.largest, 2e-5 * value) << value;  // hundreds of float sums, twice
+      }
     }
   }
 }
@@ -256,9 +283,11 @@ TEST(Bm3d, ChannelWithoutStrengthIsCopied) {
 TEST(Bm3d, HighlightsBeyondAllMeasureStayFinite) {
   Planes image = picture(1, 64, 40);
   for (int32_t i = 20; i < 30; ++i) *image.at(0, i, i) = 1e25f;
-  const Planes result = filtered(level_of({}, 1), image);
-  for (int32_t y = 0; y < 40; ++y) {
-    for (int32_t x = 0; x < 64; ++x) EXPECT_TRUE(std::isfinite(*result.at(0, x, y)));
+  for (const Params& params : {Params{}, high({})}) {
+    const Planes result = filtered(level_of(params, 1), image);
+    for (int32_t y = 0; y < 40; ++y) {
+      for (int32_t x = 0; x < 64; ++x) EXPECT_TRUE(std::isfinite(*result.at(0, x, y)));
+    }
   }
 }
 

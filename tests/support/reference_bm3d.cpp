@@ -108,18 +108,80 @@ void haar_inverse(std::vector<Patch>& group) {
   }
 }
 
-std::vector<Patch> spectrum(const Bm3dStage& stage, const Planes& plane, int32_t c,
-                            const std::vector<Position>& positions) {
+// The patches' pixels.
+std::vector<Patch> pixels_of(const Bm3dStage& stage, const Planes& plane, int32_t c,
+                             const std::vector<Position>& positions) {
   std::vector<Patch> group;
   for (const Position& at : positions) {
     Patch patch;
-    for (int32_t y = 0; y < stage.patch; ++y) {
-      for (int32_t x = 0; x < stage.patch; ++x) {
-        patch.push_back(*plane.at(c, at.first + x, at.second + y));
-      }
+    for (int32_t i = 0; i < stage.patch * stage.patch; ++i) {
+      patch.push_back(*plane.at(c, at.first + i % stage.patch, at.second + i / stage.patch));
     }
-    group.push_back(transformed(stage.forward, patch, stage.patch));
+    group.push_back(patch);
   }
+  return group;
+}
+
+double take_mean(std::vector<Patch>& group) {
+  double mean = 0;
+  for (const Patch& patch : group) {
+    for (double value : patch) mean += value / (1.0 * group.size() * patch.size());
+  }
+  for (Patch& patch : group) {
+    for (double& value : patch) value -= mean;
+  }
+  return mean;
+}
+
+// Solves matrix * x = b, Gauss and Jordan, for all columns of b. matrix is positive definite.
+void solve(std::vector<Patch> matrix, std::vector<Patch>& b) {
+  const size_t n = matrix.size();
+  for (size_t p = 0; p < n; ++p) {
+    for (size_t i = 0; i < n; ++i) {
+      if (i == p) continue;
+      const double factor = matrix[i][p] / matrix[p][p];
+      for (size_t j = 0; j < n; ++j) matrix[i][j] -= factor * matrix[p][j];
+      for (size_t j = 0; j < b[0].size(); ++j) b[i][j] -= factor * b[p][j];
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    for (double& value : b[i]) value /= matrix[i][i];
+  }
+}
+
+// Filters the group by GroupRule::kRidge; returns the patches' weights in the aggregation.
+std::vector<double> ridge(std::vector<Patch>& noisy, std::vector<Patch> pilot, double variance) {
+  const size_t k = noisy.size(), n = noisy[0].size();
+  const double mean = take_mean(noisy);
+  take_mean(pilot);
+  std::vector<Patch> q(k, Patch(k, 0.0)), t(k, Patch(k, 0.0));
+  for (size_t i = 0; i < k; ++i) {
+    for (size_t j = 0; j < k; ++j) {
+      for (size_t p = 0; p < n; ++p) q[i][j] += pilot[i][p] * pilot[j][p];
+    }
+    q[i][i] += n * variance;
+    t[i][i] = 1;
+  }
+  solve(q, t);
+  std::vector<Patch> result(k, Patch(n, mean));
+  std::vector<double> weights;
+  for (size_t i = 0; i < k; ++i) {
+    double sum = 1.0 / (k * n);
+    for (size_t j = 0; j < k; ++j) {
+      const double part = (i == j ? 1.0 : 0.0) - n * variance * t[i][j];
+      sum += part * part;
+      for (size_t p = 0; p < n; ++p) result[i][p] += part * noisy[j][p];
+    }
+    weights.push_back(1 / std::clamp(sum, 1.0 / k, 1.0));
+  }
+  noisy = result;
+  return weights;
+}
+
+std::vector<Patch> spectrum(const Bm3dStage& stage, const Planes& plane, int32_t c,
+                            const std::vector<Position>& positions) {
+  std::vector<Patch> group = pixels_of(stage, plane, c, positions);
+  for (Patch& patch : group) patch = transformed(stage.forward, patch, stage.patch);
   haar_forward(group);
   return group;
 }
@@ -157,11 +219,29 @@ void aggregate(const Bm3dStage& stage, const Patch& patch, Position at, double w
   }
 }
 
+// The estimates of one group's patches, and their weights.
+std::vector<Patch> filtered_group(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot,
+                                  int32_t c, const std::vector<Position>& positions,
+                                  std::vector<double>& weights) {
+  if (stage.rule == static_cast<int32_t>(GroupRule::kRidge)) {
+    std::vector<Patch> group = pixels_of(stage, noisy, c, positions);
+    weights = ridge(group, pixels_of(stage, *pilot, c, positions), stage.shrink[c]);
+    return group;
+  }
+  std::vector<Patch> group = spectrum(stage, noisy, c, positions), guide;
+  if (pilot != nullptr) guide = spectrum(stage, *pilot, c, positions);
+  weights.assign(group.size(), shrink(group, pilot != nullptr ? &guide : nullptr, stage.shrink[c]));
+  haar_inverse(group);
+  for (Patch& patch : group) patch = transformed(stage.inverse, patch, stage.patch);
+  return group;
+}
+
 }  // namespace
 
-Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot) {
+Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot,
+                            const Planes* first) {
   const Rect rect = noisy.rect();
-  const Planes& matched = pilot != nullptr ? *pilot : noisy;
+  const Planes& matched = first != nullptr ? *first : pilot != nullptr ? *pilot : noisy;
   const size_t pixels = static_cast<size_t>(rect.width) * rect.height;
   std::vector<Sums> sums(noisy.channels(),
                          {std::vector<double>(pixels), std::vector<double>(pixels)});
@@ -169,13 +249,10 @@ Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const P
     for (int32_t x : references(rect.width - stage.patch, stage.step)) {
       const std::vector<Position> positions = group_of(stage, matched, {x, y});
       for (int32_t c = 0; c < noisy.channels(); ++c) {
-        std::vector<Patch> group = spectrum(stage, noisy, c, positions), guide;
-        if (pilot != nullptr) guide = spectrum(stage, *pilot, c, positions);
-        const double weight = shrink(group, pilot != nullptr ? &guide : nullptr, stage.shrink[c]);
-        haar_inverse(group);
+        std::vector<double> weights;
+        const std::vector<Patch> group = filtered_group(stage, noisy, pilot, c, positions, weights);
         for (size_t i = 0; i < group.size(); ++i) {
-          aggregate(stage, transformed(stage.inverse, group[i], stage.patch), positions[i], weight,
-                    rect.width, sums[c]);
+          aggregate(stage, group[i], positions[i], weights[i], rect.width, sums[c]);
         }
       }
     }
@@ -193,9 +270,13 @@ Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const P
 }
 
 Planes reference_bm3d(const LevelPlan& level, const Planes& noisy) {
-  Planes pilot = reference_bm3d_stage(level.bm3d[0], noisy, nullptr);
-  if (level.stage_count == 1) return pilot;
-  return reference_bm3d_stage(level.bm3d[1], noisy, &pilot);
+  Planes first = reference_bm3d_stage(level.bm3d[0], noisy, nullptr);
+  if (level.stage_count == 1) return first;
+  Planes estimate = reference_bm3d_stage(level.bm3d[1], noisy, &first);
+  for (int32_t s = 2; s < level.stage_count; ++s) {
+    estimate = reference_bm3d_stage(level.bm3d[s], noisy, &estimate, &first);
+  }
+  return estimate;
 }
 
 }  // namespace grainless::test

@@ -7,8 +7,10 @@
 namespace grainless::test {
 
 // One stage of BM3D as plan.h states it, in double, reference by reference. The planes hold the
-// whole image; pilot is the first stage's estimate, null in the first stage.
-Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot);
+// whole image; pilot is the estimate of the stage before, null in the first stage; first is the
+// first stage's, if that is another one.
+Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot,
+                            const Planes* first = nullptr);
 
 Planes reference_bm3d(const LevelPlan& level, const Planes& noisy);
 

@@ -18,10 +18,12 @@ TEST(Plan, DistancesFitTheirIntegersForEveryPatchAndNoise) {
       for (PixelFormat format : {kGrey, kRgb}) {
         Params params;
         params.patch = patch;
+        params.quality = static_cast<int32_t>(Quality::kHigh);
         const NoiseModel noise = white_noise(format.colours(), static_cast<float>(sigma));
-        const double pixels = 1.0 * patch * patch;
+        const double nlm_pixels = 1.0 * patch * patch;
         const Plan bm3d = make_plan(params, format, noise);
         for (const Bm3dStage& stage : bm3d.level[0].bm3d) {
+          const double pixels = 1.0 * stage.patch * stage.patch;
           const double span = 2 * std::ceil(511.875 * stage.match_scale);
           EXPECT_LT(span * span * pixels, std::ldexp(1.0, 31));
           EXPECT_GT(stage.max_distance, 0u);
@@ -33,7 +35,7 @@ TEST(Plan, DistancesFitTheirIntegersForEveryPatchAndNoise) {
         for (int32_t c = 0; c < format.colours(); ++c) {
           const double span = 2 * std::ceil(511.875 * nlm.match_scale[c]);
           EXPECT_LT(span, 32768);
-          sum += span * span * pixels;
+          sum += span * span * nlm_pixels;
         }
         EXPECT_LT(sum, std::ldexp(1.0, 31));
       }
@@ -53,13 +55,16 @@ TEST(Plan, NlmDistanceOfTwoNoisyCopiesIsTwo) {
 }
 
 TEST(Plan, ThresholdsAreContinuousAndGrowWithSigma) {
-  double last[2] = {0, 0};
+  double last[kMaxBm3dStages] = {};
+  Params params;
+  params.quality = static_cast<int32_t>(Quality::kHigh);
   for (double sigma = 1; sigma <= 100; sigma += 0.25) {
-    const Plan plan = make_plan({}, kGrey, white_noise(1, static_cast<float>(sigma)));
-    for (int32_t s = 0; s < 2; ++s) {
+    const Plan plan = make_plan(params, kGrey, white_noise(1, static_cast<float>(sigma)));
+    ASSERT_EQ(plan.level[0].stage_count, kMaxBm3dStages);
+    for (int32_t s = 0; s < kMaxBm3dStages; ++s) {
       const Bm3dStage& stage = plan.level[0].bm3d[s];
       const double tau = std::ldexp(1.0 * stage.max_distance, stage.distance_shift) /
-                         (64.0 * stage.match_scale * stage.match_scale);
+                         (1.0 * stage.patch * stage.patch * stage.match_scale * stage.match_scale);
       EXPECT_GE(tau, last[s] * 0.9999);
       if (sigma > 1) {
         EXPECT_LT(tau, last[s] * 1.2 + 1);
@@ -69,12 +74,17 @@ TEST(Plan, ThresholdsAreContinuousAndGrowWithSigma) {
   }
 }
 
-TEST(Plan, HaloCoversTheStagesOfBm3d) {
+TEST(Plan, HaloCoversAllStagesOfBm3d) {
   Params params;
   const Plan bm3d = make_plan(params, kGrey, white_noise(1, 10));
   EXPECT_EQ(bm3d.halo, kFillRadius + 2 * (2 * 19 + 7));
+  params.quality = static_cast<int32_t>(Quality::kHigh);
+  EXPECT_EQ(make_plan(params, kGrey, white_noise(1, 10)).halo,
+            kFillRadius + 2 * (2 * 19 + 7) + 2 * 19 + 4);
+  params.quality = static_cast<int32_t>(Quality::kNormal);
   params.stages = static_cast<int32_t>(Stages::kFirst);
   EXPECT_EQ(make_plan(params, kGrey, white_noise(1, 10)).halo, kFillRadius + 2 * 19 + 7);
+  params.stages = 0;
   params.method = static_cast<int32_t>(Method::kNlm);
   params.search = 21;
   params.patch = 7;
