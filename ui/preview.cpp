@@ -21,7 +21,15 @@ GtkWidget* new_mark(GtkAlign side) {
   gtk_widget_set_halign(mark, side);
   gtk_widget_set_valign(mark, GTK_ALIGN_START);
   g_object_set(mark, "margin", 8, "no-show-all", TRUE, nullptr);
-  gtk_style_context_add_class(gtk_widget_get_style_context(mark), "osd");
+  // The themes' own class for this, "osd", is dark on dark in GIMP's light ones.
+  GtkCssProvider* style = gtk_css_provider_new();
+  gtk_css_provider_load_from_data(style,
+                                  "label { color: white; background-color: rgba(0,0,0,0.65);"
+                                  " padding: 2px 6px; border-radius: 3px; }",
+                                  -1, nullptr);
+  gtk_style_context_add_provider(gtk_widget_get_style_context(mark), GTK_STYLE_PROVIDER(style),
+                                 GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
+  g_object_unref(style);
   return mark;
 }
 

@@ -64,6 +64,10 @@ def is_sensitive(widget):
     return widget.get_state_set().contains(Atspi.StateType.SENSITIVE)
 
 
+def is_showing(widget):
+    return widget.get_state_set().contains(Atspi.StateType.SHOWING)
+
+
 def click(widget):
     assert widget.get_action_iface().do_action(0)
 

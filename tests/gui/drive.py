@@ -122,6 +122,25 @@ def check_cancel(gimp, original):
     assert not desktop.is_sensitive(gimp.menu_item(is_undo))
 
 
+def check_cancel_in_gimp(gimp, original):
+    """The Cancel beside GIMP's own progress bar ends the filter in mid-work, without a trace."""
+    dialog = Dialog(gimp)
+    combo = dialog.widget("combo box", "Device")
+    assert combo.get_selection_iface().select_child(1)  # the processor, which takes its time
+    dialog.set_number("Search window", 63)
+    dialog.set_number("Reference step", 1)
+    click(dialog.widget("button", "OK"))
+
+    def cancel():
+        buttons = find_all(desktop.application("gimp"), "button", lambda name: name == "Cancel")
+        return next((button for button in buttons if desktop.is_showing(button)), None)
+    click(wait_for("GIMP's Cancel", cancel, 20))
+    wait_for("the filter's end", lambda: desktop.application("grainless") is None)
+    pixels, dirty = gimp.ask()
+    assert np.array_equal(pixels, original) and not dirty
+    assert not desktop.is_sensitive(gimp.menu_item(is_undo))
+
+
 def main():
     work = pathlib.Path(sys.argv[1])
     picture = work / "picture.png"
@@ -147,6 +166,9 @@ def main():
         print(f"ok - {step}", flush=True)
         step = "cancel leaves the image untouched"
         check_cancel(gimp, original)
+        print(f"ok - {step}", flush=True)
+        step = "Cancel in GIMP ends the work and leaves the image untouched"
+        check_cancel_in_gimp(gimp, original)
         print(f"ok - {step}\n# end", flush=True)
         return 0
     except Exception:

@@ -79,10 +79,18 @@ class View(Window):
         wait_for(f"a zoom of {start}", lambda: (self.selected("Zoom") or "").startswith(start), 10)
 
 
+def everything_has_a_name(window):
+    """What a screen reader would say."""
+    for role in ("spin button", "combo box", "check box", "button", "toggle button", "drawing area", "progress bar"):
+        nameless = find_all(window.root, role, lambda text: not text.strip())
+        assert not nameless, f"{len(nameless)} times {role} without a name"
+
+
 def every_control_shows(session):
     session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
     window = View(session)
     window.settled()
+    everything_has_a_name(window)
     click(window.widget("toggle button", "Advanced tweaks"))
     picture = window.picture()
     for name, kind, value, after in CONTROLS:
