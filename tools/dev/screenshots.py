@@ -20,6 +20,12 @@ from demo import GIMP_ENV, make_photograph
 from steps import fail, step
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The manual's pictures: view → name, and how many colours are enough where they are not looked at.
+MANUAL = {
+    "split": ("dialog", None),
+    "removed-noise": ("removed-noise", 128),
+    "advanced": ("advanced", 256),
+}
 DRIVER = ROOT / "tests" / "gui" / "take_pictures.py"
 
 
@@ -49,11 +55,13 @@ def main():
 
 
 def reduce_pictures(folder, target):
-    """Few colours make a quarter of the bytes."""
     target.mkdir(exist_ok=True)
-    for picture in sorted(folder.glob("*.png")):
-        with Image.open(picture) as image:
-            image.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(target / picture.name, optimize=True)
+    for view, (name, colours) in MANUAL.items():
+        with Image.open(folder / f"{view}.png") as image:
+            picture = image.convert("RGB")
+            if colours:
+                picture = picture.quantize(colours, dither=Image.Dither.NONE)
+            picture.save(target / f"{name}.png", optimize=True)
 
 
 if __name__ == "__main__":
