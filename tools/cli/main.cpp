@@ -51,8 +51,9 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
       ->type_name("COUNT");
   app.add_flag("--json", options.json,
                text("Print one JSON object a picture on the standard output, a line each."));
-  app.add_option("--reference", options.reference,
-                 text("The clean picture: PSNR and SSIM before and after are reported against it."))
+  app.add_option(
+         "--reference", options.reference,
+         text("The clean picture: PSNR, SSIM and FSIM before and after are reported against it."))
       ->type_name("CLEAN")
       ->group("Measuring");
   app.add_option("--add-noise", options.noise_sigma,
@@ -102,8 +103,9 @@ int presets_main(int argc, char** argv) {
 }
 
 int metrics_main(int argc, char** argv) {
-  CLI::App app(wrapped("Prints PSNR (all colour channels, 8-bit scale) and SSIM (Wang 2004: "
-                       "Gaussian window of 11 x 11 pixels, mean over the channels) of two "
+  CLI::App app(wrapped("Prints PSNR (all colour channels, 8-bit scale), SSIM (Wang 2004: "
+                       "Gaussian window of 11 x 11 pixels, mean over the channels) and FSIM "
+                       "(Zhang 2011; FSIMc in colour) of two "
                        "pictures. As JSON, null stands for a value that is not finite: PSNR of "
                        "identical pictures.",
                        kHelpWidth + kHelpColumn),
