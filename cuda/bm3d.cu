@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "bm3d_dft.cuh"
 #include "bm3d_stage.cuh"
 #include "check.h"
 #include "engine/bm3d_math.h"
@@ -72,14 +73,16 @@ size_t pilot_bytes(int channels, int width, int height) {
 
 // Of a stage whose support is at most width x height.
 struct StageBytes {
-  size_t match_plane, groups, sums;
+  size_t match_plane, groups, sums, dft;
+  size_t all() const { return match_plane + groups + sums + dft; }
 };
 
 StageBytes stage_bytes(const Bm3dStage& stage, size_t width, size_t height) {
   const size_t references = (width / stage.step + 2) * (height / stage.step + 2);
   return {rounded(sizeof(int16_t) * width * height),
           rounded(sizeof(uint16_t) * references * stage.group),
-          rounded(sizeof(PixelSums) * width * height)};
+          rounded(sizeof(PixelSums) * width * height),
+          in_fourier_basis(stage) ? dft_scratch_bytes(stage) : 0};
 }
 
 void copy_channel(const DevicePlanes& from, const DevicePlanes& to, int c, cudaStream_t stream) {
@@ -100,7 +103,8 @@ void run_channel(const StageJob& job, int c, double progress_from, double progre
   const bool first = job.pilot.data == nullptr;
   const int patch = job.stage->patch;
   const bool ridge = job.stage->rule == static_cast<int32_t>(GroupRule::kRidge);
-  const auto filter = ridge                               ? filter_stage_ridge
+  const auto filter = in_fourier_basis(*job.stage)        ? filter_stage_dft
+                      : ridge                             ? filter_stage_ridge
                       : patch > 8 || (first && patch < 8) ? filter_stage_any
                       : first                             ? filter_first_stage
                                                           : filter_stage;
@@ -127,6 +131,7 @@ void run_bm3d_stage(StageJob job, void* scratch) {
   job.match_plane = reinterpret_cast<int16_t*>(at);
   job.groups = reinterpret_cast<uint16_t*>(at + bytes.match_plane);
   job.sums = reinterpret_cast<PixelSums*>(at + bytes.match_plane + bytes.groups);
+  job.dft_scratch = at + bytes.match_plane + bytes.groups + bytes.sums;
   job.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   job.shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   job.shared_bytes_for_all = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
@@ -143,7 +148,7 @@ size_t bm3d_scratch_bytes(const LevelPlan& level, int channels, int width, int h
   size_t stages = 0;
   for (int s = 0; s < level.stage_count; ++s) {
     const StageBytes bytes = stage_bytes(level.bm3d[s], width, height);
-    stages = std::max(stages, bytes.match_plane + bytes.groups + bytes.sums);
+    stages = std::max(stages, bytes.all());
   }
   return stages + (level.stage_count - 1) * pilot_bytes(channels, width, height);
 }

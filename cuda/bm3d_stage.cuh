@@ -57,6 +57,7 @@ struct StageJob {
   int16_t* match_plane;  // over the rectangle of the matched planes, rows as wide as it
   uint16_t* groups;      // of each reference of grid, row by row
   PixelSums* sums;       // of one channel of out
+  void* dft_scratch;     // of filter_stage_dft
   int multiprocessors;
   size_t shared_bytes;          // largest for a thread block
   size_t shared_bytes_for_all;  // of a multiprocessor
@@ -88,7 +89,9 @@ void match_stage(const StageJob& job);
 void filter_first_stage(const StageJob& job, int c, double progress_from, double progress_to);
 // of the second with patches up to 8 x 8 (bm3d_filter.cu),
 void filter_stage(const StageJob& job, int c, double progress_from, double progress_to);
-// of any of the two and any patch (bm3d_filter_any.cu),
+// of a first stage in the Fourier basis (bm3d_dft.cu),
+void filter_stage_dft(const StageJob& job, int c, double progress_from, double progress_to);
+// of any other of the two and any patch (bm3d_filter_any.cu),
 void filter_stage_any(const StageJob& job, int c, double progress_from, double progress_to);
 // and of the ridge filter (bm3d_filter_ridge.cu).
 void filter_stage_ridge(const StageJob& job, int c, double progress_from, double progress_to);

@@ -4,6 +4,7 @@
 //   driver=none | driver=old   what devices() finds
 //   arch                       no device has code in this module
 //   open                       opening a session fails
+//   fft                        there is no cuFFT
 //   alloc=BYTES                device allocations larger than this fail
 //   launch=K                   the K-th kernel launch of the process, and all after it, fail (from
 //   1)

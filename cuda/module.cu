@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <memory>
 
+#include "bm3d_dft.cuh"
 #include "device.h"
 #include "engine/status.h"
+#include "fft.h"
 #include "session.h"
 
 namespace grainless {
@@ -40,9 +42,12 @@ int32_t open(uint32_t device, uint64_t memory_limit, AbiSession** out, AbiMessag
   return enter(message, [&] { *out = new AbiSession{Session(device, memory_limit)}; });
 }
 
-// All that a plan can ask for.
-int32_t supports(const Plan*, AbiMessage*) {
-  return 0;
+// All that a plan can ask for, but for the library of one transform.
+int32_t supports(const Plan* plan, AbiMessage* message) {
+  return enter(message, [&] {
+    const bool bm3d = plan->method == static_cast<int32_t>(Method::kBm3d);
+    if (bm3d && in_fourier_basis(plan->level[0].bm3d[0])) open_fft();
+  });
 }
 
 uint64_t bytes_of_tile(const Plan* plan, int32_t width, int32_t height) {
@@ -64,9 +69,9 @@ void close(AbiSession* session) {
   delete session;
 }
 
-constexpr AbiBackend kBackend{kAbiVersion, sizeof(AbiBackend), sizeof(Plan), kConcurrency,
-                              devices,     open,               supports,     bytes_of_tile,
-                              budget,      run,                close};
+constexpr AbiBackend kBackend{kAbiVersion, sizeof(AbiBackend), sizeof(Plan),  kConcurrency, devices,
+                              open,        supports,           bytes_of_tile, budget,       run,
+                              close};
 
 }  // namespace
 }  // namespace grainless::cuda

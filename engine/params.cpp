@@ -19,6 +19,7 @@ constexpr Choice kQualities[] = {
     {"fast", N_("Fast")}, {"normal", N_("Normal")}, {"high", N_("High")}};
 constexpr Choice kTransforms[] = {{"bior1.5", N_("Biorthogonal wavelet 1.5")},
                                   {"dct", N_("Cosine")},
+                                  {"dft", N_("Fourier")},
                                   {"haar", N_("Haar wavelet")}};
 constexpr Choice kStages[] = {{"all", N_("All")}, {"first", N_("Only the first")}};
 constexpr Choice kCentres[] = {
@@ -155,7 +156,8 @@ const ParamSpec kSpecs[] = {
         "noise.")},
     {"transform", ParamType::kChoice, &Params::transform, 0, 0, 0, 0, kTransforms,
      ParamGroup::kAdvanced, N_("Trans_form"),
-     N_("Patch transform of the first stage of BM3D; the cosine transform keeps fine textures, the "
+     N_("Patch transform of the first stage of BM3D; the cosine and Fourier transforms keep fine "
+        "textures, the "
         "wavelets keep edges.")},
     {"stages", ParamType::kChoice, &Params::stages, 0, 0, 0, 0, kStages, ParamGroup::kAdvanced,
      N_("Stages taken"),

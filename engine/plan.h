@@ -64,6 +64,9 @@ struct Bm3dStage {
   // Separable patch transform, row-major patch x patch: coefficients = F * P * F^T, back with
   // I = F^-1. Rows of F have unit norm: white noise keeps its variance in every coefficient.
   // The 3-D transform adds the orthonormal Haar transform along the group.
+  // Transform::kDft, of the first stage alone, has no matrices: it is the orthonormal DFT along all
+  // three axes, and the threshold is on the complex coefficients' magnitudes. sigma^2 is the mean
+  // of their squares: half of it a part, all of it in the coefficients that are real by symmetry.
   float forward[kMaxPatch * kMaxPatch];
   float inverse[kMaxPatch * kMaxPatch];
   int32_t transform;        // Transform that forward and inverse hold, for specialised kernels

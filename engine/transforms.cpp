@@ -116,7 +116,9 @@ double bessel_i0(double x) {
 }  // namespace
 
 PatchBasis patch_basis(Transform transform, int32_t size) {
-  if (size < 1) throw std::logic_error("patch_basis: size must be positive");
+  if (size < 1 || transform == Transform::kDft) {
+    throw std::logic_error("patch_basis: no such matrix");
+  }
   const bool power_of_two = (size & (size - 1)) == 0;
   if (!power_of_two) transform = Transform::kDct;
   Matrix forward =

@@ -235,6 +235,20 @@ void filter_any(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
   }
 }
 
+void add_group(const GroupFilter& filter, const PatchGroup& group, int32_t c, float weight) {
+  const MatrixBasis basis(*filter.tables);
+  const int32_t size = basis.size();
+  FilterScratch& scratch = *filter.scratch;
+  const Bm3dSumScale scale = first_stage_sums(filter.stage->group, filter.stage->shrink[c]);
+  set_factors(*filter.tables, weight, size, scratch);
+  round_factors(scale, size, scratch);
+  for (int32_t i = 0; i < group.count; ++i) {
+    const int32_t x = group.x[i], y = group.y[i];
+    if (!filter.out->takes(x, y, filter.tables->patch)) continue;
+    add_steps(basis, scratch.noisy + i * size, scale.largest, c, x, y, scratch, *filter.out);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace grainless
 HWY_AFTER_NAMESPACE();
@@ -243,9 +257,14 @@ HWY_AFTER_NAMESPACE();
 namespace grainless {
 
 HWY_EXPORT(filter_any);
+HWY_EXPORT(add_group);
 
 void filter_group(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
   HWY_DYNAMIC_DISPATCH(filter_any)(filter, group, c);
+}
+
+void add_first_stage(const GroupFilter& filter, const PatchGroup& group, int32_t c, float weight) {
+  HWY_DYNAMIC_DISPATCH(add_group)(filter, group, c, weight);
 }
 
 Aggregate::Aggregate(const Rect& wanted, const Rect& rect, int32_t channels, bool first_stage)
@@ -330,7 +349,7 @@ FilterTables::FilterTables(const Bm3dStage& stage)
   std::copy(stage.inverse, stage.inverse + patch * patch, inverse);
   if (patch == 8 && transform == Transform::kDct) {
     dct = dct_parts(forward);
-  } else if (patch == 8) {
+  } else if (patch == 8 && transform != Transform::kDft) {
     pairs = pair_parts(forward);
     pairs_back = inverse_parts(pairs);
   }

@@ -74,4 +74,13 @@ void filter_group(const GroupFilter& filter, const PatchGroup& group, int32_t c)
 // The same by GroupRule::kRidge, with a pilot (bm3d_ridge.cpp).
 void ridge_group(const GroupFilter& filter, const PatchGroup& group, int32_t c);
 
+// Floats from one patch to the next in a scratch of filter_group.
+inline int32_t patch_floats(const FilterTables& tables) {
+  return (tables.patch * tables.stride + 15) / 16 * 16;
+}
+
+// The end of a first stage's filter: what it removed from the group's patches stands in the
+// scratch's noisy patches, and joins the aggregate with this weight.
+void add_first_stage(const GroupFilter& filter, const PatchGroup& group, int32_t c, float weight);
+
 }  // namespace grainless

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
+#include "bm3d_dft.h"
 #include "bm3d_filter.h"
 #include "bm3d_match.h"
 #include "engine/status.h"
@@ -77,18 +79,26 @@ MatchPlane make_match_plane(const Bm3dStageJob& job) {
   return plane;
 }
 
+bool in_fourier_basis(const Bm3dStage& stage) {
+  return stage.transform == static_cast<int32_t>(Transform::kDft);
+}
+
 struct Worker {
   Worker(const Bm3dStage& stage, int32_t columns)
-      : matcher(stage, columns), groups(columns), scratch(1) {}
+      : matcher(stage, columns), groups(columns), scratch(1) {
+    if (in_fourier_basis(stage)) dft = std::make_unique<DftFilter>(stage);
+  }
 
   Matcher matcher;
   std::vector<PatchGroup> groups;
   AlignedBuffer<FilterScratch> scratch;
+  std::unique_ptr<DftFilter> dft;
 };
 
 uint64_t worker_bytes(const Bm3dStage& stage) {
   const int32_t columns = cell_side(stage) + stage.patch;
-  return Matcher::bytes(stage, columns) + columns * sizeof(PatchGroup) + sizeof(FilterScratch);
+  return Matcher::bytes(stage, columns) + columns * sizeof(PatchGroup) + sizeof(FilterScratch) +
+         (in_fourier_basis(stage) ? DftFilter::bytes(stage) : 0);
 }
 
 class StageRun {
@@ -171,7 +181,12 @@ class StageRun {
     const auto by_rule =
         stage_.rule == static_cast<int32_t>(GroupRule::kRidge) ? ridge_group : filter_group;
     for (int32_t c = 0; c < job_.noisy->channels(); ++c) {
-      if (stage_.shrink[c] > 0) by_rule(filter, group, c);
+      if (!(stage_.shrink[c] > 0)) continue;
+      if (worker.dft != nullptr) {
+        worker.dft->run(filter, group, c);
+      } else {
+        by_rule(filter, group, c);
+      }
     }
   }
 

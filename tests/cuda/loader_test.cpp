@@ -69,7 +69,33 @@ TEST(Loader, TileBytesNeedNoDevice) {
   }
 }
 
+Plan fourier_plan() {
+  Params params;
+  params.transform = static_cast<int32_t>(Transform::kDft);
+  return make_plan(params, {Component::kU8, 1}, white_noise(1, 20));
+}
+
+// A machine with the driver alone has no cuFFT.
+TEST(Loader, TheFourierTransformNeedsCufftOrSaysSo) {
+  const Plan plan = fourier_plan();
+  AbiMessage message{};
+  if (g_table->supports(&plan, &message) == 0) return;
+  EXPECT_NE(std::string(message.text).find("needs cuFFT"), std::string::npos) << message.text;
+}
+
 #ifdef GRAINLESS_CUDA_FAULTS
+TEST(Loader, WithoutCufftOnlyTheFourierTransformIsRefused) {
+  setenv("GRAINLESS_FAULT", "fft", 1);
+  const Plan fourier = fourier_plan(),
+             other = make_plan({}, {Component::kU8, 1}, white_noise(1, 20));
+  AbiMessage message{};
+  EXPECT_EQ(g_table->supports(&other, &message), 0);
+  EXPECT_EQ(g_table->supports(&fourier, &message),
+            static_cast<int32_t>(ErrorCode::kDeviceUnavailable));
+  unsetenv("GRAINLESS_FAULT");
+  EXPECT_NE(std::string(message.text).find("needs cuFFT"), std::string::npos) << message.text;
+}
+
 std::string why_no_device(const char* fault) {
   setenv("GRAINLESS_FAULT", fault, 1);
   uint32_t count = 0;

@@ -150,7 +150,7 @@ void expect_stages_agree(const LevelPlan& level, const Planes& image) {
 
 TEST(Bm3d, StagesAgreeWithTheTwinForAllPatchesAndTransforms) {
   for (int32_t patch = 2; patch <= kMaxPatch; ++patch) {
-    for (int32_t transform = 0; transform < 3; ++transform) {
+    for (int32_t transform = 0; transform < 4; ++transform) {
       SCOPED_TRACE(testing::Message() << "patch " << patch << " transform " << transform);
       Params params = small_params(9, patch, (patch + 1) / 2, 8);
       params.transform = transform;
@@ -215,12 +215,16 @@ TEST(Bm3d, TheFirstStageAloneIsThePilot) {
 
 TEST(Bm3d, PlaceAndThreadsDoNotMatter) {
   const int32_t width = 210, height = 170;
-  for (const auto& [patch, step, channels, quality] : {std::tuple{8, 3, 3, Quality::kNormal},
-                                                       {5, 4, 1, Quality::kNormal},
-                                                       {12, 7, 1, Quality::kNormal},
-                                                       {8, 4, 1, Quality::kHigh}}) {
+  for (const auto& [patch, step, channels, quality, transform] :
+       {std::tuple{8, 3, 3, Quality::kNormal, Transform::kBior15},
+        {5, 4, 1, Quality::kNormal, Transform::kBior15},
+        {12, 7, 1, Quality::kNormal, Transform::kBior15},
+        {8, 4, 1, Quality::kHigh, Transform::kBior15},
+        {8, 3, 1, Quality::kNormal, Transform::kDft},
+        {5, 4, 3, Quality::kNormal, Transform::kDft}}) {
     Params params = small_params(17, patch, step, 16);
     params.quality = static_cast<int32_t>(quality);
+    params.transform = static_cast<int32_t>(transform);
     const LevelPlan level = level_of(params, channels);
     const Planes image = picture(channels, width, height);
     const Planes whole = filtered(level, image);
@@ -255,7 +259,7 @@ TEST(Bm3d, ConstantImageStaysConstant) {
   for (float value : {0.0f, 0.3f, 128.0f, 255.0f, 900.0f}) {
     Planes image(1, {0, 0, 50, 40});
     image = changed(image, image.rect(), [&](int32_t, int32_t, int32_t) { return value; });
-    for (int32_t transform = 0; transform < 3; ++transform) {
+    for (int32_t transform = 0; transform < 4; ++transform) {
       Params params;
       params.transform = transform;
       for (const Params& p : {params, high(params)}) {

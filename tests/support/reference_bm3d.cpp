@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/pixel_math.h"
+#include "reference_dft.h"
 
 namespace grainless::test {
 namespace {
@@ -226,6 +227,11 @@ std::vector<Patch> filtered_group(const Bm3dStage& stage, const Planes& noisy, c
   if (stage.rule == static_cast<int32_t>(GroupRule::kRidge)) {
     std::vector<Patch> group = pixels_of(stage, noisy, c, positions);
     weights = ridge(group, pixels_of(stage, *pilot, c, positions), stage.shrink[c]);
+    return group;
+  }
+  if (stage.transform == static_cast<int32_t>(Transform::kDft)) {
+    std::vector<Patch> group = pixels_of(stage, noisy, c, positions);
+    weights.assign(group.size(), reference_dft_group(group, stage.patch, stage.shrink[c]));
     return group;
   }
   std::vector<Patch> group = spectrum(stage, noisy, c, positions), guide;

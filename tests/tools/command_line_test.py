@@ -124,6 +124,14 @@ class Result(CommandLine):
         self.assertEqual((self.path / "out1.pgm").read_bytes(),
                          (self.path / "out3.pgm").read_bytes())
 
+    def test_fourier_transform_and_first_stage(self):
+        made = set()
+        for options in ([], ["--transform", "dft"], ["--stages", "first"],
+                        ["--transform", "dft", "--stages", "first"]):
+            self.denoise("in.pgm", "-o", "out.pgm", *options)
+            made.add((self.path / "out.pgm").read_bytes())
+        self.assertEqual(len(made), 4)
+
     def test_sigma_switches_measuring_off_unless_asked(self):
         self.assertIn("sigma 5.00", self.denoise("in.pgm", "-o", "a.pgm").stderr)
         measured = self.denoise("in.pgm", "-o", "b.pgm", "--auto-sigma", "yes").stderr
@@ -387,7 +395,8 @@ class OtherCommands(CommandLine):
         self.assertEqual((case["width"], case["height"], case["device"]), (40, 32, "cpu"))
         self.assertGreater(case["kernels_ms"], 0)
         self.assertLessEqual(case["kernels_ms"], case["total_ms"])
-        for args in (["--suite", "x"], ["--size", "40"], ["--component", "u9"]):
+        for args in (["--suite", "x"], ["--size", "40"], ["--component", "u9"],
+                     ["--stages", "2"], ["--transform", "fft"]):
             self.assert_refused(self.run_program(*args, program=BENCH))
 
 

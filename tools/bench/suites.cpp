@@ -15,6 +15,8 @@ struct Row {
   Method method;
   int32_t width, height, channels, step, search, patch;
   std::array<Peer, 2> peers;  // the second may have no name
+  Transform transform = Transform::kBior15;
+  Stages stages = Stages::kAll;
 };
 
 const Row kPeerRows[] = {
@@ -147,6 +149,17 @@ const Row kSeedRows[] = {
      21,
      7,
      {{{"van der Vuurst (GTX 1080)", 20300}, {}}}},
+    {"BM3D stage 1, DFT, 3000x3000 grey",
+     Method::kBm3d,
+     3000,
+     3000,
+     1,
+     3,
+     39,
+     0,
+     {{{"Honzatko (GTX 980)", 3130}, {}}},
+     Transform::kDft,
+     Stages::kFirst},
     {"BM3D 3000x3000 grey, both stages",
      Method::kBm3d,
      3000,
@@ -174,6 +187,8 @@ BenchCase case_of(const Row& row, const BenchCase& given) {
   bench.params.step = row.step;
   bench.params.search = row.search;
   bench.params.patch = row.patch;
+  bench.params.transform = static_cast<int32_t>(row.transform);
+  bench.params.stages = static_cast<int32_t>(row.stages);
   for (const Peer& peer : row.peers) {
     if (!peer.name.empty()) bench.peers.push_back(peer);
   }
