@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "check.h"
+#include "engine/packed_sentence.h"
 #include "fault.h"
 
 namespace grainless::cuda {
@@ -53,9 +54,10 @@ void find(void* library, const char* name, Function& function) {
 }
 
 [[noreturn]] void refuse() {
-  throw Error(ErrorCode::kDeviceUnavailable,
-              "the Fourier transform needs cuFFT (libcufft.so.12 or libcufft.so.11) on a graphics "
-              "card, and that is not installed");
+  throw Error(
+      ErrorCode::kDeviceUnavailable,
+      packed_sentence("the Fourier transform needs cuFFT (libcufft.so.12 or libcufft.so.11) "
+                      "on a graphics card, and that is not installed"));
 }
 
 Library load() {
