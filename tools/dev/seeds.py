@@ -3,7 +3,9 @@
 """The papers this project grew from, beside ours: seeds.py OUT_DIR [IMAGES] [--device DEVICE]
 [--sigmas NUMBERS] [--radii NUMBERS] [--patch-radii NUMBERS]
 
-Times: grainless-bench --suite seeds. Van der Vuurst (2023): his eight pictures of 512 x 512 (IMAGES
+Times: grainless-bench --suite seeds. Marques & Pardo: milliseconds of colour Non-Local Means by
+grainless-bench against the picture's size, the window's and the patch's. Honzatko: BM3D in the
+Fourier basis on lena (IMAGES/Standard) at sigma 20. Van der Vuurst (2023): his eight pictures of 512 x 512 (IMAGES
 /Standard) with Gaussian noise added in float, its seed the picture's number, by Non-Local Means and
 by Shapiro-Wilk NLM; PSNR a picture at sigma 40 with search radius 10 and patch radius 3, and the
 means of the eight over radii and noise. Wahid et al.: Non-Local Means with the centre's weight the
@@ -41,6 +43,13 @@ VUURST = {
 }
 # Means of the eight: (method, sigma, radius, patch radius).
 VUURST_MEANS = {("nlm", 20, 10, 3): 29.33, ("sw-nlm", 20, 10, 2): 29.82}
+# Marques & Pardo: pictures of their tables, and the one time that is known of them (GTX 680).
+MARQUES_SIZES = ("128x128", "256x256", "512x512", "720x480", "1024x1024")
+MARQUES_WINDOWS = (5, 7, 11, 21)
+MARQUES_PATCHES = (3, 5, 7, 9, 11)
+MARQUES_MS = {("720x480", 21, 9): 88}
+# Honzatko: lena, sigma 20, the first stage with the DFT.
+HONZATKO_DB = 32.27
 WAHID_SIGMAS = (10, 20, 30, 40)
 WAHID_SIZES = (128, 256, 512, 1024)
 
@@ -79,6 +88,55 @@ def run_times(arguments):
     print(flush=True)
     if subprocess.run(command, check=False).returncode != 0:
         fail("grainless-bench failed")
+
+
+def nlm_milliseconds(size, window, patch, arguments):
+    command = ["grainless-bench", "--json", "--method", "nlm", "--channels", "3", "--size", size,
+               "--search", str(window), "--patch", str(patch), "--sigma", "20", "--repeat", "5",
+               "--device", arguments.device]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        fail(f"{' '.join(command)}: {done.stderr.strip()}")
+    (case,) = json.loads(done.stdout)["cases"]
+    return case["kernels_ms"]
+
+
+def run_marques(arguments):
+    cases = [(size, 21, 9) for size in MARQUES_SIZES]
+    cases += [(size, window, 9) for size in ("512x512", "720x480") for window in MARQUES_WINDOWS]
+    cases += [("720x480", 21, patch) for patch in MARQUES_PATCHES]
+    results, rows = {}, []
+    for case in dict.fromkeys(cases):
+        size, window, patch = case
+        step(f"Marques & Pardo: {size}, {window}/{patch}")
+        ours = nlm_milliseconds(size, window, patch, arguments)
+        results[f"{size} {window}/{patch}"] = ours
+        width, height = map(int, size.split("x"))
+        theirs = MARQUES_MS.get(case)
+        rows.append([
+            size, f"{window} × {window}", f"{patch} × {patch}", f"{theirs}" if theirs else "",
+            f"{ours:.3f}", f"{1e6 * ours / (width * height * window * window):.3f}",
+        ])
+    columns = ["colour picture", "window", "patch", "their ms", "our ms", "ns a pixel and place"]
+    print_table("Marques & Pardo: NLM against picture, window and patch size", columns, rows)
+    return results
+
+
+def run_honzatko(folder, out, arguments):
+    results, rows = {}, []
+    for name, options in {
+        "first stage, DFT": ["--transform", "dft", "--stages", "first"],
+        "both stages, DFT, then DCT": ["--transform", "dft"],
+        "first stage, bior1.5": ["--stages", "first"],
+        "both stages, bior1.5, then DCT": [],
+    }.items():
+        step(f"Honzatko: {name}")
+        report = noisy_run(folder / "lena_gray_512.tif", out, arguments, "bm3d", 20, 1, *options)
+        results[name] = report
+        theirs = f"{HONZATKO_DB:.2f}" if name == "first stage, DFT" else ""
+        rows.append([name, theirs, f"{report['psnr_after']:.2f}", f"{seconds(report):.3f}"])
+    print_table("Honzatko: BM3D, lena, sigma 20", ["system", "his dB", "our dB", "s"], rows)
+    return results
 
 
 def run_pictures(folder, out, arguments):
@@ -185,6 +243,8 @@ def main():
     arguments.folder.mkdir(parents=True, exist_ok=True)
     run_times(arguments)
     result = {
+        "marques": run_marques(arguments),
+        "honzatko": run_honzatko(standard, arguments.folder, arguments),
         "pictures": run_pictures(standard, arguments.folder, arguments),
         "means": run_means(standard, arguments.folder, arguments),
         "wahid": run_wahid(arguments.images, arguments.folder, arguments),
