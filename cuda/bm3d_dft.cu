@@ -7,6 +7,10 @@
 // A batch is a number of cells of references, whose grid is fixed to the image. Sums are integers
 // (engine/bm3d_math.h): a cell's in shared memory, then the pixels'. cuFFT always gets the same
 // batch, so that its kernels, and with them the bits, do not depend on the tile.
+//
+// Of 8.5 ms for 2.25 megapixels on an H200, matching takes 1.2, gathering 1.0, cuFFT 3.7, the
+// groups 0.8 and adding most of the rest. A batch of 8 MiB takes twice as long as one of 64, larger
+// ones gain little.
 #include <algorithm>
 
 #include "bm3d_aggregate.cuh"
@@ -19,7 +23,7 @@ namespace grainless::cuda {
 namespace {
 
 constexpr size_t kBatchBytes = size_t{64} << 20;  // of spectra
-constexpr int kGatherThreads = 128, kShrinkThreads = 160, kAddThreads = 256;
+constexpr int kGatherThreads = 128, kShrinkThreads = 160, kAddThreads = 512;
 constexpr int kLargestCell = 8;  // references a side
 static_assert(kLargestCell * kLargestCell <= kCellReferences);
 constexpr int kLowBits = 15;  // R is summed in two parts, each of them in 32 bits
