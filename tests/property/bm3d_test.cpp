@@ -242,8 +242,10 @@ TEST(Bm3d, PlaceAndThreadsDoNotMatter) {
 
 TEST(Bm3d, InstructionSetDoesNotMatter) {
   const Planes image = picture(3, 75, 60);
-  for (const Params& params :
-       {small_params(13, 8, 3, 32), small_params(13, 7, 3, 32), high(small_params(13, 8, 3, 32))}) {
+  Params fourier = small_params(13, 7, 3, 32);
+  fourier.transform = static_cast<int32_t>(Transform::kDft);
+  for (const Params& params : {small_params(13, 8, 3, 32), small_params(13, 7, 3, 32),
+                               high(small_params(13, 8, 3, 32)), fourier}) {
     const LevelPlan level = level_of(params, 3);
     const Planes best = filtered(level, image);
     for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
