@@ -6,6 +6,7 @@
 
 #include "bm3d_dft.cuh"
 #include "device.h"
+#include "engine/packed_sentence.h"
 #include "engine/status.h"
 #include "fft.h"
 #include "session.h"
@@ -65,13 +66,29 @@ int32_t run(AbiSession* session, const Plan* plan, const AbiTile* tile,
   return enter(message, [&] { session->session.run(*plan, *tile, callbacks, timing); });
 }
 
+int32_t supports_volume(const Plan*, const VolumePlan*, AbiMessage* message) {
+  return enter(message, [] {
+    throw Error(ErrorCode::kDeviceUnavailable,
+                packed_sentence("volumes are denoised on the processor only, for now"));
+  });
+}
+
+uint64_t bytes_of_slab(const Plan*, const VolumePlan*, int32_t, int32_t, int32_t, int32_t) {
+  return 0;
+}
+
+int32_t run_slab(AbiSession*, const Plan* plan, const VolumePlan* volume, const AbiSlab*,
+                 const AbiCallbacks*, AbiTiming*, AbiMessage* message) {
+  return supports_volume(plan, volume, message);
+}
+
 void close(AbiSession* session) {
   delete session;
 }
 
-constexpr AbiBackend kBackend{kAbiVersion, sizeof(AbiBackend), sizeof(Plan),  kConcurrency, devices,
+constexpr AbiBackend kBackend{kAbiVersion, sizeof(AbiBackend), kAbiPlanSize,  kConcurrency, devices,
                               open,        supports,           bytes_of_tile, budget,       run,
-                              close};
+                              close,       supports_volume,    bytes_of_slab, run_slab};
 
 }  // namespace
 }  // namespace grainless::cuda

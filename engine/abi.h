@@ -7,10 +7,11 @@
 #include <type_traits>
 
 #include "plan.h"
+#include "volume_plan.h"
 
 namespace grainless {
 
-inline constexpr uint32_t kAbiVersion = 2;
+inline constexpr uint32_t kAbiVersion = 3;
 inline constexpr char kAbiSymbol[] = "grainless_backend_v1";
 
 struct AbiMessage {
@@ -36,6 +37,21 @@ struct AbiTile {
   int64_t target_row_bytes;
 };
 
+// One slab of a volume: whole layers of Plan::format, all of one size. The layers of `source` are
+// those of the volume from in_first on: all within VolumePlan::reach() of the slab, as far as there
+// are any. The volume's ends reflect, as the borders of its layers do.
+struct AbiLayer {
+  void* data;  // of a source only read
+  int64_t row_bytes;
+};
+struct AbiSlab {
+  int32_t width, height, layers;  // of the volume
+  int32_t in_first, in_layers;
+  int32_t out_first, out_layers;
+  const AbiLayer* source;  // in_layers
+  const AbiLayer* target;  // out_layers; never overlap source
+};
+
 struct AbiCallbacks {
   void* user;
   int32_t (*cancelled)(void* user);               // polled at least every 50 ms
@@ -53,8 +69,9 @@ struct AbiSession;  // one opened device
 struct AbiBackend {
   uint32_t abi_version;  // == kAbiVersion
   uint32_t struct_size;  // sizeof(AbiBackend): entries may be appended
-  uint32_t plan_size;    // sizeof(Plan)
-  uint32_t concurrency;  // run() calls at once on one session that overlap transfers and kernels
+  uint32_t plan_size;    // sizeof(Plan) + sizeof(VolumePlan)
+  uint32_t concurrency;  // run() and run_slab() calls at once on one session that overlap transfers
+                         // and kernels
 
   // Writes up to capacity devices, usable or refused with a reason, and how many there are.
   int32_t (*devices)(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage* message);
@@ -69,8 +86,17 @@ struct AbiBackend {
   int32_t (*run)(AbiSession* session, const Plan* plan, const AbiTile* tile,
                  const AbiCallbacks* callbacks, AbiTiming* timing, AbiMessage* message);
   void (*close)(AbiSession* session);
+  // The same three for volumes. Of the Plan, all but its levels applies.
+  int32_t (*supports_volume)(const Plan* plan, const VolumePlan* volume, AbiMessage* message);
+  uint64_t (*slab_bytes)(const Plan* plan, const VolumePlan* volume, int32_t width, int32_t height,
+                         int32_t in_layers, int32_t out_layers);
+  int32_t (*run_slab)(AbiSession* session, const Plan* plan, const VolumePlan* volume,
+                      const AbiSlab* slab, const AbiCallbacks* callbacks, AbiTiming* timing,
+                      AbiMessage* message);
 };
 static_assert(std::is_standard_layout_v<AbiBackend> && std::is_standard_layout_v<AbiTile>);
+
+inline constexpr uint32_t kAbiPlanSize = sizeof(Plan) + sizeof(VolumePlan);
 
 using AbiEntry = const AbiBackend* (*)();
 

@@ -29,6 +29,13 @@ class Backend {
   // cancellation at least every 50 ms and then throws Error(kCancelled).
   virtual void run(const Plan& plan, const AbiTile& tile, const Callbacks& callbacks,
                    AbiTiming* timing) = 0;
+
+  // The same for slabs of volumes.
+  virtual Status supports_volume(const Plan& plan, const VolumePlan& volume) const = 0;
+  virtual uint64_t slab_bytes(const Plan& plan, const VolumePlan& volume, int32_t width,
+                              int32_t height, int32_t in_layers, int32_t out_layers) const = 0;
+  virtual void run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
+                        const Callbacks& callbacks, AbiTiming* timing) = 0;
 };
 
 }  // namespace grainless

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "noise_estimate.h"
 #include "pixel_math.h"
@@ -88,6 +89,13 @@ void check_volume(const Params& params, int32_t depth, std::span<const ConstImag
   }
 }
 
+struct VolumeRequest {
+  const Params* params;
+  int32_t depth;
+  const NoiseModel* noise;
+  std::span<const ConstImage> layers;
+  std::span<const MutableImage> targets;
+};
 }  // namespace
 
 struct Engine::Impl {
@@ -98,6 +106,9 @@ struct Engine::Impl {
                const MutableImage& target, const Callbacks& callbacks, Report& report);
 
   void denoise_volume(const VolumeRequest& request, const Callbacks& callbacks, Report& report);
+
+  using Supports = std::function<Status(const Backend&)>;
+  void run(const TileWork& work, const Params& params, const Supports& supports, Report& report);
 
   ThreadPool pool;
   Registry registry;
@@ -120,15 +131,33 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
     }
     return callbacks.report(1.0);
   }
-  if (!registry.accelerators(*request.params, report.fallbacks).empty()) {
-    report.fallbacks.push_back("volumes are denoised on the processor only, for now");
-  }
+  Params params = *request.params;
+  params.scales = 1;
+  const Plan plan = make_plan(params, request.layers.front().format, report.noise);
+  const VolumePlan volume = make_volume_plan(params, request.depth, plan.channels, report.noise);
   const Stopwatch watch;
-  report.device = registry.cpu()->name();
-  report.device_description = registry.cpu()->description();
-  report.peak_memory = grainless::denoise_volume(request, pool, callbacks);
-  report.tiles = static_cast<int32_t>(request.layers.size());
-  report.kernels = report.total = watch.seconds();
+  run(
+      VolumeWork(plan, volume, request.layers, request.targets, callbacks), params,
+      [&](const Backend& backend) { return backend.supports_volume(plan, volume); }, report);
+  report.total = watch.seconds();
+}
+
+// On the cards that params ask for, as far as they can do it.
+void Engine::Impl::run(const TileWork& work, const Params& params, const Supports& supports,
+                       Report& report) {
+  auto accelerators = registry.accelerators(params, report.fallbacks);
+  std::erase_if(accelerators, [&](const auto& backend) {
+    const Status supported = supports(*backend);
+    if (!supported.ok()) report.fallbacks.push_back(supported.message());
+    return !supported.ok();
+  });
+  std::vector<std::string> failed;
+  const Status status =
+      guard([&] { run_tiles(work, accelerators, registry.cpu(), report, failed); });
+  for (const std::string& name : failed) {
+    if (status.code() != ErrorCode::kCancelled) registry.drop(name);
+  }
+  throw_if_failed(status);
 }
 
 void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
@@ -153,26 +182,16 @@ void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const 
     callbacks.report(1.0);
     return;
   }
-  auto accelerators = registry.accelerators(params, report.fallbacks);
-  std::erase_if(accelerators, [&](const auto& backend) {
-    const Status supported = backend->supports(plan);
-    if (!supported.ok()) report.fallbacks.push_back(supported.message());
-    return !supported.ok();
-  });
-  std::vector<std::string> failed;
-  const Status status = guard([&] {
-    run_tiles({&plan, &source, &target, &callbacks}, accelerators, registry.cpu(), report, failed);
-  });
-  for (const std::string& name : failed) {
-    if (status.code() != ErrorCode::kCancelled) registry.drop(name);
-  }
-  throw_if_failed(status);
+  run(
+      ImageWork(plan, source, target, callbacks), params,
+      [&](const Backend& backend) { return backend.supports(plan); }, report);
 }
 
 Status Engine::denoise_volume(const Params& params, int32_t depth,
                               std::span<const ConstImage> layers,
                               std::span<const MutableImage> targets, const Callbacks& callbacks,
                               Report& report) {
+  report = {};
   return guard([&] {
     check_volume(params, depth, layers, targets);
     const Stopwatch watch;

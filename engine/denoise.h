@@ -81,9 +81,9 @@ class Engine {
                  const MutableImage& target, const Callbacks& callbacks, Report& report);
 
   // Non-Local Means over a stack of whole images of one size and format: layers of a volume, frames
-  // of a burst. `depth` layers, 1 to 15, are searched before and after each one. Runs on the CPU.
-  // A layer's pixels don't depend on how much memory or how many threads there are. An automatic
-  // sigma is the layers' mean; the noise that was used is report.noise.
+  // of a burst. `depth` layers, 1 to 15, are searched before and after each one. A layer's pixels
+  // don't depend on how much memory and how many threads or cards there are. An automatic sigma is
+  // the layers' mean; the noise that was used is report.noise.
   Status denoise_volume(const Params& params, int32_t depth, std::span<const ConstImage> layers,
                         std::span<const MutableImage> targets, const Callbacks& callbacks,
                         Report& report);

@@ -37,7 +37,7 @@ const AbiBackend* load_table(const std::string& path) {
     unavailable(sentence("%s is not a Grainless module of this version", {path}));
   const AbiBackend* table = entry();
   if (table == nullptr || table->abi_version != kAbiVersion ||
-      table->struct_size < sizeof(AbiBackend) || table->plan_size != sizeof(Plan)) {
+      table->struct_size < sizeof(AbiBackend) || table->plan_size != kAbiPlanSize) {
     unavailable(sentence("%s belongs to another version of Grainless", {path}));
   }
   return table;
@@ -72,6 +72,21 @@ class ModuleBackend final : public Backend {
     AbiCallbacks plain{const_cast<Callbacks*>(&callbacks), cancelled, progress};
     AbiMessage message{};
     check(table_->run(session_, &plan, &tile, &plain, timing, &message), message);
+  }
+
+  Status supports_volume(const Plan& plan, const VolumePlan& volume) const override {
+    AbiMessage message{};
+    return guard([&] { check(table_->supports_volume(&plan, &volume, &message), message); });
+  }
+  uint64_t slab_bytes(const Plan& plan, const VolumePlan& volume, int32_t width, int32_t height,
+                      int32_t in_layers, int32_t out_layers) const override {
+    return table_->slab_bytes(&plan, &volume, width, height, in_layers, out_layers);
+  }
+  void run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
+                const Callbacks& callbacks, AbiTiming* timing) override {
+    AbiCallbacks plain{const_cast<Callbacks*>(&callbacks), cancelled, progress};
+    AbiMessage message{};
+    check(table_->run_slab(session_, &plan, &volume, &slab, &plain, timing, &message), message);
   }
 
  private:

@@ -14,10 +14,6 @@ namespace {
 constexpr int32_t kSmallestSide = 64;       // below this a tile is nearly all halo
 constexpr int64_t kSharedArea = 512 * 512;  // smaller areas aren't worth a second card
 
-Rect image_rect(const TileWork& work) {
-  return {0, 0, work.source->width, work.source->height};
-}
-
 std::deque<Rect> cut(const Rect& area, TileSize size) {
   std::deque<Rect> tiles;
   for (int32_t y = area.y; y < area.bottom(); y += size.height) {
@@ -55,13 +51,12 @@ class Scheduler {
       : work_(work),
         report_(report),
         failed_(failed),
-        progress_(*work.callbacks, work.target->rect.area()) {}
+        progress_(work.callbacks(), work.area().area()) {}
 
   void run_on(const std::vector<std::shared_ptr<Backend>>& backends) {
     if (queue_.empty()) {
-      const int32_t parts = static_cast<int32_t>(backends.size());
-      queue_ = cut(work_.target->rect,
-                   choose_tile(*backends.front(), *work_.plan, work_.target->rect, parts));
+      const int32_t devices = static_cast<int32_t>(backends.size());
+      queue_ = cut(work_.area(), work_.choose_tile(*backends.front(), devices));
     }
     std::vector<std::thread> threads;
     for (const auto& backend : backends) {
@@ -76,7 +71,7 @@ class Scheduler {
 
   // Tiles that nobody has computed; empty when all is done.
   bool done() const { return queue_.empty() && started_; }
-  bool cancelled() const { return work_.callbacks->cancelled(); }
+  bool cancelled() const { return work_.callbacks().cancelled(); }
   const Status& last_failure() const { return last_failure_; }
   bool is_failed(const Backend& backend) const {
     return std::find(failed_.begin(), failed_.end(), backend.name()) != failed_.end();
@@ -107,19 +102,10 @@ class Scheduler {
   }
 
   void compute(Backend& backend, const Rect& out, AbiTiming& timing) {
-    const Rect in = intersect(expand(out, work_.plan->halo), image_rect(work_));
-    const AbiTile tile{work_.source->width,
-                       work_.source->height,
-                       in,
-                       out,
-                       pixel_at(*work_.source, in.x, in.y),
-                       work_.source->row_bytes,
-                       pixel_at(*work_.target, out.x, out.y),
-                       work_.target->row_bytes};
     double seen = 0;
     std::mutex seen_mutex;
     Callbacks callbacks;
-    callbacks.cancel = work_.callbacks->cancel;
+    callbacks.cancel = work_.callbacks().cancel;
     callbacks.progress = [&](double fraction) {
       std::lock_guard lock(seen_mutex);
       const double pixels = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(out.area());
@@ -127,7 +113,7 @@ class Scheduler {
       progress_.add(pixels - seen);
       seen = pixels;
     };
-    const Status status = guard([&] { backend.run(*work_.plan, tile, callbacks, &timing); });
+    const Status status = guard([&] { work_.run(backend, out, callbacks, &timing); });
     callbacks.report(status.ok() ? 1.0 : 0.0);
     if (!status.ok()) progress_.add(-seen);
     throw_if_failed(status);
@@ -148,7 +134,7 @@ class Scheduler {
   // A tile that didn't fit is cut in two; anything else ends the backend's part in this image.
   void put_back(const Backend& backend, const Rect& tile, const Status& status) {
     const int32_t longer = std::max(tile.width, tile.height);
-    if (status.code() == ErrorCode::kOutOfMemory && longer >= 2 * kSmallestSide) {
+    if (status.code() == ErrorCode::kOutOfMemory && longer >= 2 * work_.smallest_side()) {
       const bool wide = tile.width >= tile.height;
       const TileSize half{wide ? (tile.width + 1) / 2 : tile.width,
                           wide ? tile.height : (tile.height + 1) / 2};
@@ -182,15 +168,20 @@ class Scheduler {
 
 }  // namespace
 
-TileSize choose_tile(const Backend& backend, const Plan& plan, const Rect& area, int32_t parts) {
-  if (area.area() < kSharedArea) parts = 1;
+int32_t ImageWork::smallest_side() const {
+  return kSmallestSide;
+}
+
+TileSize ImageWork::choose_tile(const Backend& backend, int32_t devices) const {
+  const Rect& area = target_.rect;
+  const int32_t parts = area.area() < kSharedArea ? 1 : devices;
   const uint64_t budget = backend.budget() / std::max(1, backend.concurrency());
   const int32_t side = backend.preferred_side();
   TileSize tile{area.width, area.height};
   int32_t count = 1;
   for (;;) {
-    const bool fits =
-        backend.tile_bytes(plan, tile.width + 2 * plan.halo, tile.height + 2 * plan.halo) <= budget;
+    const bool fits = backend.tile_bytes(plan_, tile.width + 2 * plan_.halo,
+                                         tile.height + 2 * plan_.halo) <= budget;
     const bool small_enough = side == 0 || std::max(tile.width, tile.height) <= side;
     if (fits && small_enough && count >= parts) return tile;
     int32_t& longer = tile.width >= tile.height ? tile.width : tile.height;
@@ -198,6 +189,20 @@ TileSize choose_tile(const Backend& backend, const Plan& plan, const Rect& area,
     longer = (longer + 1) / 2;
     count *= 2;
   }
+}
+
+void ImageWork::run(Backend& backend, const Rect& out, const Callbacks& callbacks,
+                    AbiTiming* timing) const {
+  const Rect in = intersect(expand(out, plan_.halo), {0, 0, source_.width, source_.height});
+  const AbiTile tile{source_.width,
+                     source_.height,
+                     in,
+                     out,
+                     pixel_at(source_, in.x, in.y),
+                     source_.row_bytes,
+                     pixel_at(target_, out.x, out.y),
+                     target_.row_bytes};
+  backend.run(plan_, tile, callbacks, timing);
 }
 
 void run_tiles(const TileWork& work, const std::vector<std::shared_ptr<Backend>>& accelerators,

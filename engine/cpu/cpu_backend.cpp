@@ -7,6 +7,7 @@
 
 #include "pixel_planes.h"
 #include "pyramid.h"
+#include "volume_slab.h"
 
 namespace grainless {
 namespace {
@@ -42,6 +43,20 @@ class CpuBackend final : public Backend {
     pixels_from_planes(plan, tile, source, target, pool_);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     *timing = {0, seconds.count(), 0, tile_bytes(plan, needed.width, needed.height)};
+  }
+
+  Status supports_volume(const Plan&, const VolumePlan&) const override { return {}; }
+  uint64_t slab_bytes(const Plan& plan, const VolumePlan& volume, int32_t width, int32_t height,
+                      int32_t in_layers, int32_t out_layers) const override {
+    return volume_slab_bytes(plan, volume, width, height, in_layers, out_layers, pool_.size());
+  }
+  void run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
+                const Callbacks& callbacks, AbiTiming* timing) override {
+    const auto start = std::chrono::steady_clock::now();
+    run_volume_slab(plan, volume, slab, pool_, callbacks);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    *timing = {0, seconds.count(), 0,
+               slab_bytes(plan, volume, slab.width, slab.height, slab.in_layers, slab.out_layers)};
   }
 
  private:

@@ -20,7 +20,7 @@ const AbiBackend* g_table = nullptr;
 TEST(Loader, TheTableIsOfThisVersion) {
   EXPECT_EQ(g_table->abi_version, kAbiVersion);
   EXPECT_EQ(g_table->struct_size, sizeof(AbiBackend));
-  EXPECT_EQ(g_table->plan_size, sizeof(Plan));
+  EXPECT_EQ(g_table->plan_size, kAbiPlanSize);
   EXPECT_GE(g_table->concurrency, 2u);
 }
 

@@ -7,6 +7,8 @@
 //   GRAINLESS_FAKE_FAIL_RUN=N     the N-th run() and later ones of card 0 fail
 //   GRAINLESS_FAKE_BUDGET=BYTES   what budget() answers
 //   GRAINLESS_FAKE_LACKS_METHOD=N supports() refuses method N
+//   GRAINLESS_FAKE_MAX_LAYERS=N   run_slab() is out of memory for more
+//   GRAINLESS_FAKE_LACKS_VOLUMES=1  supports_volume() refuses all
 //   GRAINLESS_FAKE_DRIVER=0|1     devices() finds no driver, or one that is too old
 //   GRAINLESS_FAKE_OPEN_FAILS=N   open() fails for card N
 #include <atomic>
@@ -79,15 +81,13 @@ uint64_t budget(AbiSession*) {
   return static_cast<uint64_t>(setting("GRAINLESS_FAKE_BUDGET", int64_t{1} << 40));
 }
 
-int32_t run(AbiSession* session, const Plan* plan, const AbiTile* tile,
-            const AbiCallbacks* callbacks, AbiTiming* timing, AbiMessage* message) {
+bool fails_now(AbiSession* session) {
   const int64_t run = ++session->runs;
-  if (session->device == 0 && run >= setting("GRAINLESS_FAKE_FAIL_RUN", INT64_MAX)) {
-    return fail(message, ErrorCode::kDeviceFailed, "the card fell off the bus");
-  }
-  if (tile->in.area() > setting("GRAINLESS_FAKE_MAX_PIXELS", INT64_MAX)) {
-    return fail(message, ErrorCode::kOutOfMemory, "the card is full");
-  }
+  return session->device == 0 && run >= setting("GRAINLESS_FAKE_FAIL_RUN", INT64_MAX);
+}
+
+template <typename Body>
+int32_t compute(AbiMessage* message, const AbiCallbacks* callbacks, const Body& body) {
   CancelToken cancel;
   Callbacks host;
   host.cancel = &cancel;
@@ -95,8 +95,44 @@ int32_t run(AbiSession* session, const Plan* plan, const AbiTile* tile,
     callbacks->progress(callbacks->user, fraction);
     if (callbacks->cancelled(callbacks->user) != 0) cancel.cancel();
   };
-  const Status status = guard([&] { session->backend->run(*plan, *tile, host, timing); });
+  const Status status = guard([&] { body(host); });
   return status.ok() ? 0 : fail(message, status.code(), status.message().c_str());
+}
+
+int32_t run(AbiSession* session, const Plan* plan, const AbiTile* tile,
+            const AbiCallbacks* callbacks, AbiTiming* timing, AbiMessage* message) {
+  if (fails_now(session)) {
+    return fail(message, ErrorCode::kDeviceFailed, "the card fell off the bus");
+  }
+  if (tile->in.area() > setting("GRAINLESS_FAKE_MAX_PIXELS", INT64_MAX)) {
+    return fail(message, ErrorCode::kOutOfMemory, "the card is full");
+  }
+  return compute(message, callbacks,
+                 [&](const Callbacks& host) { session->backend->run(*plan, *tile, host, timing); });
+}
+
+int32_t supports_volume(const Plan*, const VolumePlan*, AbiMessage* message) {
+  if (setting("GRAINLESS_FAKE_LACKS_VOLUMES", 0) == 0) return 0;
+  return fail(message, ErrorCode::kDeviceUnavailable, "the fake card lacks volumes");
+}
+
+uint64_t slab_bytes(const Plan*, const VolumePlan*, int32_t width, int32_t height,
+                    int32_t in_layers, int32_t) {
+  return uint64_t{100} * width * height * in_layers;
+}
+
+int32_t run_slab(AbiSession* session, const Plan* plan, const VolumePlan* volume,
+                 const AbiSlab* slab, const AbiCallbacks* callbacks, AbiTiming* timing,
+                 AbiMessage* message) {
+  if (fails_now(session)) {
+    return fail(message, ErrorCode::kDeviceFailed, "the card fell off the bus");
+  }
+  if (slab->out_layers > setting("GRAINLESS_FAKE_MAX_LAYERS", INT64_MAX)) {
+    return fail(message, ErrorCode::kOutOfMemory, "the card is full");
+  }
+  return compute(message, callbacks, [&](const Callbacks& host) {
+    session->backend->run_slab(*plan, *volume, *slab, host, timing);
+  });
 }
 
 void close(AbiSession* session) {
@@ -109,8 +145,9 @@ constexpr uint32_t kVersion = kAbiVersion + 1;
 constexpr uint32_t kVersion = kAbiVersion;
 #endif
 
-constexpr AbiBackend kTable = {kVersion, sizeof(AbiBackend), sizeof(Plan), 2,   devices, open,
-                               supports, tile_bytes,         budget,       run, close};
+constexpr AbiBackend kTable = {kVersion, sizeof(AbiBackend), kAbiPlanSize, 2,       devices,
+                               open,     supports,           tile_bytes,   budget,  run,
+                               close,    supports_volume,    slab_bytes,   run_slab};
 
 }  // namespace
 }  // namespace grainless

@@ -20,6 +20,7 @@ struct Peer {
 struct BenchCase {
   std::string name;
   int32_t width = 0, height = 0;
+  int32_t layers = 1, depth = 0;  // a volume when depth is not 0
   PixelFormat format;
   Params params;
   std::vector<Peer> peers;
@@ -33,6 +34,7 @@ struct BenchResult {
   double fastest_kernels = 0, slowest_kernels = 0;
   int32_t tiles = 0;
   uint64_t peak_memory = 0;
+  uint64_t hash = 0;  // of the result's bytes: the same on one card as on several
 };
 
 // Throws Error.

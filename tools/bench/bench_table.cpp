@@ -48,6 +48,8 @@ nlohmann::ordered_json json_row(const BenchCase& bench, const BenchResult& resul
   return {{"work", bench.name},
           {"width", bench.width},
           {"height", bench.height},
+          {"layers", bench.layers},
+          {"depth", bench.depth},
           {"channels", bench.format.channels},
           {"bytes_a_component", bench.format.component_bytes()},
           {"parameters", parameters},
@@ -62,6 +64,7 @@ nlohmann::ordered_json json_row(const BenchCase& bench, const BenchResult& resul
           {"total_ms", result.total * kMilli},
           {"tiles", result.tiles},
           {"peak_memory", result.peak_memory},
+          {"result_hash", result.hash},
           {"peers_kernels_ms", peers}};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "bench_case.h"
 #include "engine/pixel_math.h"
@@ -29,17 +30,18 @@ std::vector<float> noise_tile(double sigma) {
   return tile;
 }
 
-Image noisy_scene(const BenchCase& bench) {
+// A volume's scene moves by a pixel from layer to layer.
+Image noisy_scene(const BenchCase& bench, const std::vector<float>& noise, int32_t layer) {
   Image image = make_image(bench.format, bench.width, bench.height, bench.name);
-  const std::vector<float> noise = noise_tile(bench.params.sigma);
   const size_t step = size_t(bench.format.pixel_bytes());
   for (int32_t y = 0; y < image.height; ++y) {
     for (int32_t x = 0; x < image.width; ++x) {
       uint8_t* pixel = image.row(y) + size_t(x) * step;
       for (int32_t c = 0; c < bench.format.channels; ++c) {
         const bool alpha = bench.format.has_alpha() && c == bench.format.channels - 1;
-        const size_t at = (size_t(y) * size_t(image.width) + size_t(x)) * 3 + size_t(c);
-        const float value = alpha ? 255.0f : scene(x, y, c) + noise[at % noise.size()];
+        const size_t row = size_t(layer) * size_t(image.height) + size_t(y);
+        const size_t at = (row * size_t(image.width) + size_t(x)) * 3 + size_t(c);
+        const float value = alpha ? 255.0f : scene(x + layer, y, c) + noise[at % noise.size()];
         store_component(pixel, bench.format.component, c, value);
       }
     }
@@ -74,22 +76,51 @@ BenchResult summarise(const std::vector<Report>& reports) {
   return result;
 }
 
+// FNV-1a over words of 8 bytes.
+uint64_t hash_of(const std::vector<Image>& images) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const Image& image : images) {
+    const size_t row_bytes = size_t(image.width) * size_t(image.format.pixel_bytes());
+    for (int32_t y = 0; y < image.height; ++y) {
+      const uint8_t* row = image.row(y);
+      for (size_t i = 0; i < row_bytes; i += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        std::memcpy(&word, row + i, std::min(sizeof word, row_bytes - i));
+        hash = (hash ^ word) * 0x100000001b3u;
+      }
+    }
+  }
+  return hash;
+}
+
 }  // namespace
 
 BenchResult run_case(Engine& engine, const BenchCase& bench, int32_t repeat,
                      const CancelToken& cancel) {
-  const Image source = noisy_scene(bench);
-  Image target = make_image(bench.format, bench.width, bench.height, bench.name);
+  const std::vector<float> tile = noise_tile(bench.params.sigma);
+  std::vector<Image> sources, results;
+  std::vector<ConstImage> layers;
+  std::vector<MutableImage> targets;
+  for (int32_t z = 0; z < bench.layers; ++z) {
+    sources.push_back(noisy_scene(bench, tile, z));
+    results.push_back(make_image(bench.format, bench.width, bench.height, bench.name));
+  }
+  for (const Image& source : sources) layers.push_back(source.view());
+  for (Image& result : results) targets.push_back(result.mutable_view());
   const NoiseModel noise =
       white_noise(bench.format.colours(), static_cast<float>(bench.params.sigma));
   const Callbacks callbacks{&cancel, {}};
   std::vector<Report> reports(size_t(repeat) + 1);
   for (Report& report : reports) {
-    throw_if_failed(engine.denoise(bench.params, noise, source.view(), target.mutable_view(),
-                                   callbacks, report));
+    throw_if_failed(
+        bench.depth > 0
+            ? engine.denoise_volume(bench.params, bench.depth, layers, targets, callbacks, report)
+            : engine.denoise(bench.params, noise, layers[0], targets[0], callbacks, report));
   }
   reports.erase(reports.begin());  // opened the device and loaded the kernels
-  return summarise(reports);
+  BenchResult result = summarise(reports);
+  result.hash = hash_of(results);
+  return result;
 }
 
 }  // namespace grainless::tools

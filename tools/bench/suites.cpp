@@ -171,6 +171,19 @@ const Row kSeedRows[] = {
      {{{"Honzatko, stage 1 only (GTX 980)", 3130}, {}}}},
 };
 
+// Palma et al. (2013): a cube of voxels, and cubes as search box and patch. They print times of
+// their largest only.
+struct CubeRow {
+  int32_t side, search, patch;
+  const char* peer;
+  double milliseconds;
+};
+constexpr CubeRow kCubeRows[] = {
+    {64, 11, 3, nullptr, 0},  {128, 11, 3, nullptr, 0},
+    {256, 11, 3, nullptr, 0}, {512, 11, 3, "Palma et al. (Tesla S2050)", 264000},
+    {128, 21, 3, nullptr, 0}, {128, 11, 5, nullptr, 0},
+    {128, 21, 5, nullptr, 0}};
+
 struct Size {
   int32_t width, height;
 };
@@ -180,6 +193,8 @@ constexpr Size kScalingSizes[] = {{612, 408},   {1224, 816},  {2448, 1632}, {424
 BenchCase case_of(const Row& row, const BenchCase& given) {
   BenchCase bench = given;
   bench.name = row.name;
+  bench.layers = 1;
+  bench.depth = 0;
   bench.width = row.width;
   bench.height = row.height;
   bench.format.channels = row.channels;
@@ -195,9 +210,25 @@ BenchCase case_of(const Row& row, const BenchCase& given) {
   return bench;
 }
 
+BenchCase cube_case(const CubeRow& row, const BenchCase& given) {
+  const auto cube = [](int32_t side) { return std::to_string(side) + "^3"; };
+  BenchCase bench = given;
+  bench.name = "3-D NLM " + cube(row.side) + " grey, " + cube(row.search) + ", " + cube(row.patch);
+  bench.width = bench.height = bench.layers = row.side;
+  bench.depth = row.search / 2;
+  bench.format.channels = 1;
+  bench.params.method = static_cast<int32_t>(Method::kNlm);
+  bench.params.search = row.search;
+  bench.params.patch = row.patch;
+  if (row.peer != nullptr) bench.peers.push_back({row.peer, row.milliseconds});
+  return bench;
+}
+
 std::string size_name(const BenchCase& bench) {
   return param_text(bench.params, *find_param("method")) + " " + std::to_string(bench.width) + "x" +
-         std::to_string(bench.height) + (bench.format.colours() == 3 ? " colour" : " grey");
+         std::to_string(bench.height) +
+         (bench.depth > 0 ? "x" + std::to_string(bench.layers) : "") +
+         (bench.format.colours() == 3 ? " colour" : " grey");
 }
 
 std::vector<BenchCase> scaling(const BenchCase& given) {
@@ -220,6 +251,7 @@ std::vector<BenchCase> suite(const std::string& name, const BenchCase& given) {
     for (const Row& row : kPeerRows) cases.push_back(case_of(row, given));
   } else if (name == "seeds") {
     for (const Row& row : kSeedRows) cases.push_back(case_of(row, given));
+    for (const CubeRow& row : kCubeRows) cases.push_back(cube_case(row, given));
   } else if (name == "scaling") {
     cases = scaling(given);
   } else if (name == "one") {

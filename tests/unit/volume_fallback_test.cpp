@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Volumes in slabs over the fake modules of tests/support.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "engine/denoise.h"
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::TestImage;
+
+// Larger than what one card is given at once.
+constexpr int32_t kSide = 256, kLayers = 150;
+
+class VolumeFallback : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    params_.method = static_cast<int32_t>(Method::kNlm);
+    params_.search = params_.patch = 3;
+    params_.auto_sigma = false;
+    for (int32_t z = 0; z < kLayers; ++z) {
+      layers_.push_back(test::noisy_picture({Component::kU8, 1}, kSide, kSide, 12.0f, 1 + z % 7));
+    }
+  }
+  void TearDown() override {
+    for (const std::string& name : set_) unsetenv(name.c_str());
+  }
+
+  void fault(const std::string& name, int64_t value) {
+    set_.push_back("GRAINLESS_FAKE_" + name);
+    setenv(set_.back().c_str(), std::to_string(value).c_str(), 1);
+  }
+
+  std::vector<TestImage> denoise(const std::string& module_dir, Status& status,
+                                 const Callbacks& callbacks, Report& report) {
+    Engine engine({module_dir, 2});
+    std::vector<TestImage> results = layers_;
+    std::vector<ConstImage> sources;
+    std::vector<MutableImage> targets;
+    for (const TestImage& layer : layers_) sources.push_back(layer.view());
+    for (TestImage& result : results) targets.push_back(result.target());
+    status = engine.denoise_volume(params_, 1, sources, targets, callbacks, report);
+    return results;
+  }
+
+  // Checks that the pixels are the CPU's.
+  Report run(const std::string& device = "auto") {
+    Status status;
+    Report report, ignored;
+    params_.device = device;
+    const auto results = denoise(std::string(FAKE_MODULES) + "/fake-good", status, {}, report);
+    EXPECT_TRUE(status.ok()) << status.message();
+    if (expected_.empty()) expected_ = denoise("", status, {}, ignored);
+    EXPECT_TRUE(status.ok()) << status.message();
+    for (int32_t z = 0; z < kLayers; ++z) EXPECT_EQ(results[z].bytes, expected_[z].bytes) << z;
+    return report;
+  }
+
+  Params params_;
+  std::vector<TestImage> layers_, expected_;
+  std::vector<std::string> set_;
+};
+
+bool mentions(const Report& report, const std::string& text) {
+  for (const std::string& fallback : report.fallbacks) {
+    if (fallback.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_F(VolumeFallback, OneCardOrSeveralTakeSlabs) {
+  const Report alone = run();
+  EXPECT_EQ(alone.device, "cuda:0");
+  EXPECT_TRUE(alone.fallbacks.empty());
+  EXPECT_GT(alone.tiles, 1);
+  const Report together = run("cuda");
+  EXPECT_EQ(together.device.find("cpu"), std::string::npos);
+  EXPECT_TRUE(together.fallbacks.empty());
+}
+
+TEST_F(VolumeFallback, WhatACardCanNotDoTheCpuDoesAndSays) {
+  fault("LACKS_VOLUMES", 1);
+  const Report report = run();
+  EXPECT_EQ(report.device, "cpu");
+  EXPECT_TRUE(mentions(report, "lacks volumes"));
+}
+
+TEST_F(VolumeFallback, OutOfMemoryMeansThinnerSlabs) {
+  fault("MAX_LAYERS", 20);
+  const Report report = run();
+  EXPECT_EQ(report.device, "cuda:0");
+  EXPECT_TRUE(mentions(report, "the card is full"));
+}
+
+TEST_F(VolumeFallback, ABudgetIsKeptFromTheStart) {
+  fault("BUDGET", int64_t{2} * 100 * kSide * kSide * (20 + 4));
+  fault("MAX_LAYERS", 20);
+  const Report report = run();
+  EXPECT_EQ(report.device, "cuda:0");
+  EXPECT_TRUE(report.fallbacks.empty());
+}
+
+TEST_F(VolumeFallback, ACardTooSmallForALayerGivesUpForTheCpu) {
+  fault("MAX_LAYERS", 0);
+  const Report report = run();
+  EXPECT_EQ(report.device, "cpu");
+  EXPECT_TRUE(mentions(report, "the card is full"));
+}
+
+TEST_F(VolumeFallback, AFailureInMidVolumeIsFinishedElsewhere) {
+  fault("MAX_LAYERS", 20);
+  fault("FAIL_RUN", 6);
+  const Report alone = run();
+  EXPECT_NE(alone.device.find("cpu"), std::string::npos);
+  EXPECT_TRUE(mentions(alone, "fell off the bus"));
+  const Report together = run("cuda");
+  EXPECT_EQ(together.device.find("cpu"), std::string::npos);
+  EXPECT_TRUE(mentions(together, "fell off the bus"));
+}
+
+TEST_F(VolumeFallback, CancellingStopsItWithoutBlamingTheCard) {
+  CancelToken cancel;
+  const Callbacks callbacks{&cancel, [&](double fraction) {
+                              if (fraction > 0) cancel.cancel();
+                            }};
+  Status status;
+  Report report;
+  denoise(std::string(FAKE_MODULES) + "/fake-good", status, callbacks, report);
+  EXPECT_EQ(status.code(), ErrorCode::kCancelled);
+  EXPECT_TRUE(report.fallbacks.empty());
+}
+
+}  // namespace
+}  // namespace grainless
