@@ -58,10 +58,12 @@ class Scheduler {
       const int32_t devices = static_cast<int32_t>(backends.size());
       queue_ = cut(work_.area(), work_.choose_tile(*backends.front(), devices));
     }
+    // With few tiles a card's second stream would take what another card could begin with.
+    const auto share =
+        static_cast<int32_t>((queue_.size() + backends.size() - 1) / backends.size());
     std::vector<std::thread> threads;
     for (const auto& backend : backends) {
-      const int32_t streams =
-          std::min<int32_t>(backend->concurrency(), static_cast<int32_t>(queue_.size()));
+      const int32_t streams = std::min(backend->concurrency(), share);
       for (int32_t i = 0; i < streams; ++i) {
         threads.emplace_back([this, backend] { serve(*backend); });
       }

@@ -5,6 +5,7 @@
 
 #include "bench_case.h"
 #include "engine/pixel_math.h"
+#include "engine/thread_pool.h"
 #include "tools/image_io/image.h"
 #include "tools/noise.h"
 
@@ -98,13 +99,13 @@ uint64_t hash_of(const std::vector<Image>& images) {
 BenchResult run_case(Engine& engine, const BenchCase& bench, int32_t repeat,
                      const CancelToken& cancel) {
   const std::vector<float> tile = noise_tile(bench.params.sigma);
-  std::vector<Image> sources, results;
+  std::vector<Image> sources(size_t(bench.layers)), results(sources.size());
   std::vector<ConstImage> layers;
   std::vector<MutableImage> targets;
-  for (int32_t z = 0; z < bench.layers; ++z) {
-    sources.push_back(noisy_scene(bench, tile, z));
-    results.push_back(make_image(bench.format, bench.width, bench.height, bench.name));
-  }
+  ThreadPool(0).parallel_for(bench.layers, [&](int32_t z, int32_t) {
+    sources[size_t(z)] = noisy_scene(bench, tile, z);
+    results[size_t(z)] = make_image(bench.format, bench.width, bench.height, bench.name);
+  });
   for (const Image& source : sources) layers.push_back(source.view());
   for (Image& result : results) targets.push_back(result.mutable_view());
   const NoiseModel noise =
