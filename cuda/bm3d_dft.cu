@@ -12,7 +12,6 @@
 // groups 0.8 and adding most of the rest. A batch of 8 MiB takes twice as long as one of 64, larger
 // ones gain little.
 #include <algorithm>
-#include <memory>
 
 #include "bm3d_aggregate.cuh"
 #include "bm3d_dft.cuh"
@@ -305,7 +304,7 @@ size_t reference_bytes(const Bm3dStage& stage) {
 }
 
 int batch_references(const Bm3dStage& stage) {
-  return std::max<int>(2 * kCellReferences, static_cast<int>(kBatchBytes / reference_bytes(stage)));
+  return std::max<int>(kCellReferences, static_cast<int>(kBatchBytes / reference_bytes(stage)));
 }
 
 size_t rounded(size_t bytes) {
@@ -316,28 +315,9 @@ size_t spectra_bytes(const Bm3dStage& stage) {
   return rounded(batch_references(stage) * reference_bytes(stage));
 }
 
-// cuFFT 12 needs no memory of its own for any side up to 16. Where a version does, the batch is
-// half as large and leaves it the other half.
-struct Batch {
-  int references;
-  std::unique_ptr<FftPlans> plans;
-};
-
-Batch make_batch(const StageJob& job, const DftArgs& args) {
-  const Bm3dStage& stage = *job.stage;
-  Batch batch{batch_references(stage), nullptr};
-  const auto make_plans = [&] {
-    batch.plans = std::make_unique<FftPlans>(stage.patch, batch.references * stage.group);
-  };
-  make_plans();
-  if (batch.plans->work_bytes() > 0) {
-    batch.references /= 2;
-    make_plans();
-  }
-  const size_t used = rounded(batch.references * reference_bytes(stage));
-  batch.plans->use(job.method->stream, reinterpret_cast<char*>(args.spectra) + used,
-                   spectra_bytes(stage) - used);
-  return batch;
+// cuFFT 12 asks for none with any side up to 16; of versions not seen, some may want a copy.
+size_t work_bytes(const Bm3dStage& stage) {
+  return spectra_bytes(stage);
 }
 
 DftArgs make_args(const StageJob& job, int c) {
@@ -352,7 +332,7 @@ DftArgs make_args(const StageJob& job, int c) {
   args.sums = job.sums;
   char* scratch = static_cast<char*>(job.dft_scratch);
   args.spectra = reinterpret_cast<float*>(scratch);
-  args.retained = reinterpret_cast<int*>(scratch + spectra_bytes(stage));
+  args.retained = reinterpret_cast<int*>(scratch + spectra_bytes(stage) + work_bytes(stage));
   args.patch = stage.patch;
   args.columns = stage.patch / 2 + 1;
   args.radius = stage.radius;
@@ -379,7 +359,7 @@ size_t set_cell(const StageJob& job, DftArgs& args) {
 }  // namespace
 
 size_t dft_scratch_bytes(const Bm3dStage& stage) {
-  return spectra_bytes(stage) + rounded(sizeof(int) * batch_references(stage));
+  return spectra_bytes(stage) + work_bytes(stage) + rounded(sizeof(int) * batch_references(stage));
 }
 
 void filter_stage_dft(const StageJob& job, int c, double progress_from, double progress_to) {
@@ -389,28 +369,29 @@ void filter_stage_dft(const StageJob& job, int c, double progress_from, double p
   const AddKernel add_cells = add_kernel(stage.patch);
   allow_shared(add_cells, shared);
   const ShrinkKernel shrink_groups = stage.group > 16 ? shrink<32> : shrink<16>;
-  const Batch batch = make_batch(job, args);
+  const FftPlans plans(stage.patch, batch_references(stage) * stage.group);
   const cudaStream_t stream = job.method->stream;
+  plans.use(stream, static_cast<char*>(job.dft_scratch) + spectra_bytes(stage), work_bytes(stage));
   const ReferenceGrid& grid = job.grid;
   args.first_column = grid.column / args.cell;
   args.first_row = grid.row / args.cell;
   args.cells_across = (grid.column + grid.columns - 1) / args.cell - args.first_column + 1;
   const int cells =
       args.cells_across * ((grid.row + grid.rows - 1) / args.cell - args.first_row + 1);
-  const int in_cell = args.cell * args.cell, batch_cells = batch.references / in_cell;
+  const int in_cell = args.cell * args.cell, batch = batch_references(stage) / in_cell;
   const int in_block = kShrinkThreads / (args.patch * args.columns);
-  for (; args.first_cell < cells; args.first_cell += batch_cells) {
+  for (; args.first_cell < cells; args.first_cell += batch) {
     checkpoint(*job.method,
                progress_from + (progress_to - progress_from) * args.first_cell / cells);
-    args.cells = std::min(batch_cells, cells - args.first_cell);
+    args.cells = std::min(batch, cells - args.first_cell);
     const int references = args.cells * in_cell;
     gather<<<references, kGatherThreads, 0, stream>>>(args);
     check_launch("BM3D gathering");
-    batch.plans->forward(args.spectra);
+    plans.forward(args.spectra);
     shrink_groups<<<(references + in_block - 1) / in_block, kShrinkThreads, 0, stream>>>(
         args, references);
     check_launch("BM3D shrinking");
-    batch.plans->inverse(args.spectra);
+    plans.inverse(args.spectra);
     add_cells<<<args.cells, kAddThreads, shared, stream>>>(args);
     check_launch("BM3D adding");
   }

@@ -146,10 +146,6 @@ FftPlans::~FftPlans() {
   made_->busy = false;
 }
 
-size_t FftPlans::work_bytes() const {
-  return made_->work_bytes;
-}
-
 void FftPlans::use(cudaStream_t stream, void* work, size_t bytes) const {
   if (made_->work_bytes > bytes) {
     throw Error(ErrorCode::kOutOfMemory, "cuFFT needs more memory than was reserved");

@@ -22,9 +22,7 @@ class FftPlans {
   FftPlans(const FftPlans&) = delete;
   FftPlans& operator=(const FftPlans&) = delete;
 
-  // Device bytes that a transform needs besides its data.
-  size_t work_bytes() const;
-  // Throws Error(kOutOfMemory) when `bytes` are fewer.
+  // Throws Error(kOutOfMemory) when `bytes` are not enough.
   void use(cudaStream_t stream, void* work, size_t bytes) const;
   void forward(void* data) const;
   void inverse(void* data) const;
