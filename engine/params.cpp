@@ -173,6 +173,18 @@ const ParamSpec kSpecs[] = {
      N_("Num_ber of scales"),
      N_("Resolutions at which noise is removed. Noise of cameras is coarse and shows at half and "
         "quarter resolution, too; automatic looks at the noise.")},
+    {"depth",
+     ParamType::kInt,
+     &Params::depth,
+     0,
+     15,
+     1,
+     0,
+     {},
+     ParamGroup::kStack,
+     N_("Ad_jacent layers"),
+     N_("In how many layers before and after each one similar pixels are looked for (1 to 15). "
+        "More removes more noise and takes longer.")},
     {"device",
      ParamType::kString,
      &Params::device,
@@ -360,7 +372,24 @@ Status validate(const Params& params) {
   return check_relations(params);
 }
 
+Params stack_defaults() {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  params.depth = 2;
+  return params;
+}
+
+bool is_stack_param(const ParamSpec& spec) {
+  const std::string_view key = spec.key;
+  return key != "method" && (key == "sigma" || param_applies(stack_defaults(), key));
+}
+
+bool is_picture_param(const ParamSpec& spec) {
+  return spec.group != ParamGroup::kStack;
+}
+
 bool param_applies(const Params& params, std::string_view key) {
+  if (params.depth > 0 && (key == "quality" || key == "scales")) return false;
   const bool bm3d = params.method == static_cast<int32_t>(Method::kBm3d);
   if (key == "step" || key == "group" || key == "transform" || key == "stages") {
     return bm3d;

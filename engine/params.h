@@ -36,6 +36,7 @@ struct Params {
   int32_t stages = 0;     // Stages
   int32_t centre = 0;     // Centre
   int32_t scales = 0;     // levels of resolution; 0: by the noise
+  int32_t depth = 0;      // of a stack: layers searched before and after each one; 0: no stack
   std::string device = "auto";
   int32_t memory = 0;
 
@@ -48,7 +49,7 @@ struct Choice {
 };
 
 enum class ParamType { kChoice, kBool, kInt, kDouble, kString };
-enum class ParamGroup { kMain, kAdvanced };
+enum class ParamGroup { kMain, kAdvanced, kStack };
 
 using ParamMember =
     std::variant<int32_t Params::*, bool Params::*, double Params::*, std::string Params::*>;
@@ -77,6 +78,14 @@ std::string param_text(const Params& params, const ParamSpec& spec);
 
 // kBadParameter when any value is out of its range or not a number.
 Status validate(const Params& params);
+
+// Automatic Non-Local Means over a stack of layers: depth is not 0.
+Params stack_defaults();
+
+// Whether the parameter belongs to the filter for stacks, which has but one method, or to the one
+// for pictures.
+bool is_stack_param(const ParamSpec& spec);
+bool is_picture_param(const ParamSpec& spec);
 
 // Whether the parameter has any effect with these settings (the dialog greys out the others).
 bool param_applies(const Params& params, std::string_view key);

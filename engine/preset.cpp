@@ -74,7 +74,11 @@ std::string read_line(std::string_view line, Params& params, Settings& settings)
   if (equals == std::string_view::npos) return sentence("a setting is written 'key = value'");
   const std::string key(trimmed(line.substr(0, equals)));
   const std::string value(trimmed(line.substr(equals + 1)));
-  if (find_param(key) != nullptr && !is_preset_key(key)) {
+  const ParamSpec* spec = find_param(key);
+  if (spec != nullptr && !is_picture_param(*spec)) {
+    return sentence("a preset never sets '%s', which belongs to stacks of layers", {key});
+  }
+  if (spec != nullptr && !is_preset_key(key)) {
     return sentence("a preset never sets '%s', which belongs to the computer", {key});
   }
   if (contains(settings, key)) return sentence("'%s' is set twice", {key});
@@ -111,7 +115,8 @@ const BuiltInPreset* find_built_in_preset(std::string_view name) {
 }
 
 bool is_preset_key(std::string_view key) {
-  return find_param(key) != nullptr && key != "device" && key != "memory";
+  const ParamSpec* spec = find_param(key);
+  return spec != nullptr && is_picture_param(*spec) && key != "device" && key != "memory";
 }
 
 Settings settings_of(const Params& params) {

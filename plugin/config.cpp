@@ -27,9 +27,13 @@ void read_value(GimpProcedureConfig* config, const ParamSpec& spec, Params& para
 
 }  // namespace
 
-Params params_from_config(GimpProcedureConfig* config) {
-  Params params;
-  for (const ParamSpec& spec : param_specs()) read_value(config, spec, params);
+Params params_from_config(GimpProcedureConfig* config, const Params& defaults) {
+  Params params = defaults;
+  for (const ParamSpec& spec : param_specs()) {
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(config), spec.key) != nullptr) {
+      read_value(config, spec, params);
+    }
+  }
   return params;
 }
 

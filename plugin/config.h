@@ -7,8 +7,9 @@
 
 namespace grainless {
 
-// The procedure's arguments as parameters, through the table. Ranges were checked by GIMP;
-// relations between values are validate()'s.
-Params params_from_config(GimpProcedureConfig* config);
+// The procedure's arguments as parameters, through the table; what the procedure has no argument
+// for is taken from `defaults`. Ranges were checked by GIMP; relations between values are
+// validate()'s.
+Params params_from_config(GimpProcedureConfig* config, const Params& defaults = {});
 
 }  // namespace grainless

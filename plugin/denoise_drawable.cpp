@@ -3,43 +3,16 @@
 
 #include <glib/gi18n.h>
 
-#include <atomic>
-#include <chrono>
 #include <cstring>
-#include <future>
 
 #include "engine/stopwatch.h"
+#include "run_beside.h"
 
 namespace grainless {
 namespace {
 
 // Shares of the progress bar on the processor; a graphics card is done before anybody looks.
 constexpr double kReadShare = 0.04, kEstimateShare = 0.03, kWriteShare = 0.03;
-constexpr std::chrono::milliseconds kTick(20);  // the dialog is answered so often
-
-// Runs work on another thread while this one, the only one that may talk to GIMP, shows progress.
-// Cancel in GIMP ends this process; nothing has been merged then.
-template <typename Work>
-void run_beside(const Work& work, const Watch& watch) {
-  std::atomic<double> fraction = 0;
-  Callbacks callbacks;
-  callbacks.cancel = watch.cancel;
-  callbacks.progress = [&](double value) { fraction.store(value, std::memory_order_relaxed); };
-  auto done = std::async(std::launch::async, [&] {
-    Status status;
-    const Status guarded = guard([&] { status = work(callbacks); });
-    return guarded.ok() ? status : guarded;
-  });
-  while (done.wait_for(kTick) == std::future_status::timeout) {
-    watch.progress(fraction.load(std::memory_order_relaxed));
-  }
-  throw_if_failed(done.get());
-}
-
-Watch share(const Watch& watch, double from, double size) {
-  return {[=, progress = watch.progress](double fraction) { progress(from + size * fraction); },
-          watch.cancel};
-}
 
 bool same_pixels(const PixelBuffer& a, const PixelBuffer& b) {
   if (a.rect() != b.rect() || a.row_bytes() != b.row_bytes()) return false;

@@ -15,10 +15,14 @@ struct GrainlessPlugInClass {
 extern "C" GType grainless_plug_in_get_type();
 
 static GList* query_procedures(GimpPlugIn*) {
-  return g_list_append(nullptr, g_strdup(grainless::kProcedureName));
+  GList* names = g_list_append(nullptr, g_strdup(grainless::kProcedureName));
+  return g_list_append(names, g_strdup(grainless::kStackProcedureName));
 }
 
-static GimpProcedure* create_procedure(GimpPlugIn* plug_in, const gchar*) {
+static GimpProcedure* create_procedure(GimpPlugIn* plug_in, const gchar* name) {
+  if (g_strcmp0(name, grainless::kStackProcedureName) == 0) {
+    return grainless::create_stack_procedure(plug_in);
+  }
   return grainless::create_denoise_procedure(plug_in);
 }
 

@@ -8,6 +8,7 @@
 #include "engine/params.h"
 #include "module_dir.h"
 #include "run.h"
+#include "run_stack.h"
 
 namespace grainless {
 namespace {
@@ -23,8 +24,12 @@ GimpChoice* new_choice(const ParamSpec& spec) {
   return choice;
 }
 
-void add_argument(GimpProcedure* procedure, const ParamSpec& spec) {
-  const Params defaults;
+// A stack's depth of 0 would be no stack.
+gint smallest(const ParamSpec& spec) {
+  return spec.group == ParamGroup::kStack ? 1 : static_cast<gint>(spec.minimum);
+}
+
+void add_argument(GimpProcedure* procedure, const ParamSpec& spec, const Params& defaults) {
   const char* label = _(spec.label);
   const char* tooltip = _(spec.tooltip);
   switch (spec.type) {
@@ -39,9 +44,8 @@ void add_argument(GimpProcedure* procedure, const ParamSpec& spec) {
       return;
     case ParamType::kInt:
       gimp_procedure_add_int_argument(
-          procedure, spec.key, label, tooltip, static_cast<gint>(spec.minimum),
-          static_cast<gint>(spec.maximum), defaults.*std::get<int32_t Params::*>(spec.member),
-          kArgumentFlags);
+          procedure, spec.key, label, tooltip, smallest(spec), static_cast<gint>(spec.maximum),
+          defaults.*std::get<int32_t Params::*>(spec.member), kArgumentFlags);
       return;
     case ParamType::kDouble:
       gimp_procedure_add_double_argument(
@@ -65,17 +69,26 @@ void set_icon(GimpProcedure* procedure) {
   g_object_unref(file);
 }
 
-}  // namespace
-
-GimpProcedure* create_denoise_procedure(GimpPlugIn* plug_in) {
-  GimpProcedure* procedure = gimp_image_procedure_new(
-      plug_in, kProcedureName, GIMP_PDB_PROC_TYPE_PLUGIN, run_procedure, nullptr, nullptr);
+GimpProcedure* create(GimpPlugIn* plug_in, const char* name, const char* label,
+                      GimpRunImageFunc body) {
+  GimpProcedure* procedure =
+      gimp_image_procedure_new(plug_in, name, GIMP_PDB_PROC_TYPE_PLUGIN, body, nullptr, nullptr);
   gimp_procedure_set_image_types(procedure, "RGB*, GRAY*");
   gimp_procedure_set_sensitivity_mask(
       procedure, GIMP_PROCEDURE_SENSITIVE_DRAWABLE | GIMP_PROCEDURE_SENSITIVE_DRAWABLES);
-  gimp_procedure_set_menu_label(procedure, _("Grainless _Denoise…"));
+  gimp_procedure_set_menu_label(procedure, label);
   gimp_procedure_add_menu_path(procedure, "<Image>/Filters/Enhance");
   set_icon(procedure);
+  gimp_procedure_set_attribution(procedure, "The Grainless authors", "The Grainless authors, MIT",
+                                 "2026");
+  return procedure;
+}
+
+}  // namespace
+
+GimpProcedure* create_denoise_procedure(GimpPlugIn* plug_in) {
+  GimpProcedure* procedure =
+      create(plug_in, kProcedureName, _("Grainless _Denoise…"), run_procedure);
   gimp_procedure_set_documentation(
       procedure, _("Take the noise out of a photograph and keep its detail"),
       _("Denoises layers, layer masks and channels with BM3D or Non-Local Means, on a graphics "
@@ -83,9 +96,26 @@ GimpProcedure* create_denoise_procedure(GimpPlugIn* plug_in) {
         "or on the processor, with the same result. By default the strength of the noise is "
         "measured. The selection is respected, and transparency stays as it is."),
       kProcedureName);
-  gimp_procedure_set_attribution(procedure, "The Grainless authors", "The Grainless authors, MIT",
-                                 "2026");
-  for (const ParamSpec& spec : param_specs()) add_argument(procedure, spec);
+  for (const ParamSpec& spec : param_specs()) {
+    if (is_picture_param(spec)) add_argument(procedure, spec, Params());
+  }
+  return procedure;
+}
+
+GimpProcedure* create_stack_procedure(GimpPlugIn* plug_in) {
+  GimpProcedure* procedure = create(plug_in, kStackProcedureName,
+                                    _("Grainless Denoise Layer _Stack…"), run_stack_procedure);
+  gimp_procedure_set_documentation(
+      procedure, _("Take the noise out of a burst, of animation frames or of other layers alike"),
+      _("Denoises layers together with Non-Local Means in three dimensions: similar pixels are "
+        "looked for in the layers before and after each one, too. Several selected layers, the "
+        "layers of a selected group, or all layers beside the selected one; they need one size and "
+        "one place. The lowest layer is the first. The selection is respected, and transparency "
+        "stays as it is."),
+      kStackProcedureName);
+  for (const ParamSpec& spec : param_specs()) {
+    if (is_stack_param(spec)) add_argument(procedure, spec, stack_defaults());
+  }
   return procedure;
 }
 

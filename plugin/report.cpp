@@ -13,6 +13,10 @@ bool append_report(const RunReport& report) {
   const Report& engine = report.engine;
   nlohmann::ordered_json json;
   json["drawable"] = report.drawable;
+  if (report.layers > 0) {
+    json["layers"] = report.layers;
+    json["depth"] = report.params.depth;
+  }
   json["device"] = engine.device;
   json["fallback"] = engine.fallbacks;
   json["method"] = param_text(report.params, *find_param("method"));

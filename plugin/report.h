@@ -10,7 +10,8 @@ namespace grainless {
 struct RunReport {
   Report engine;
   Params params;
-  std::string drawable;                   // its name
+  std::string drawable;                   // its name, the first layer's of a stack
+  int32_t layers = 0;                     // of a stack
   double read = 0, write = 0, total = 0;  // seconds, of the plug-in's own
 };
 

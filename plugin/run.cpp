@@ -3,7 +3,6 @@
 
 #include <glib/gi18n.h>
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,67 +10,14 @@
 
 #include "config.h"
 #include "denoise_drawable.h"
-#include "engine/preset_folder.h"
 #include "engine/sentence.h"
 #include "module_dir.h"
 #include "preview_layer.h"
-#include "target.h"
-#include "ui/dialog.h"
+#include "run_support.h"
 #include "work_progress.h"
 
 namespace grainless {
 namespace {
-
-using Drawables = std::vector<GimpDrawable*>;
-
-GimpValueArray* end(GimpProcedure* procedure, GimpPDBStatusType status, const std::string& why) {
-  GError* error = nullptr;
-  if (!why.empty()) error = g_error_new_literal(GIMP_PLUG_IN_ERROR, 0, why.c_str());
-  return gimp_procedure_new_return_values(procedure, status, error);
-}
-
-GimpPDBStatusType pdb_status(ErrorCode code) {
-  if (code == ErrorCode::kOk) return GIMP_PDB_SUCCESS;
-  if (code == ErrorCode::kCancelled) return GIMP_PDB_CANCEL;
-  return code == ErrorCode::kBadParameter ? GIMP_PDB_CALLING_ERROR : GIMP_PDB_EXECUTION_ERROR;
-}
-
-// One undo step, however many drawables there are.
-class UndoGroup {
- public:
-  UndoGroup(GimpImage* image, bool wanted) : image_(wanted ? image : nullptr) {
-    if (image_ != nullptr) gimp_image_undo_group_start(image_);
-  }
-  ~UndoGroup() {
-    if (image_ != nullptr) gimp_image_undo_group_end(image_);
-  }
-  UndoGroup(const UndoGroup&) = delete;
-  UndoGroup& operator=(const UndoGroup&) = delete;
-
- private:
-  GimpImage* image_;
-};
-
-// Nothing is silent: what the user asked for and didn't get is said. On "auto" the processor is no
-// surprise; the dialog names it.
-void tell(const RunReport& report) {
-  if (!report.engine.note.empty()) g_message("%s", report.engine.note.c_str());
-  if (report.params.device == "auto" || report.params.device == "cpu") return;
-  for (const std::string& reason : report.engine.fallbacks) g_message("%s", reason.c_str());
-}
-
-ui::Places places() {
-  const std::filesystem::path user = gimp_directory(), program = module_dir();
-  return {(user / kPresetFolder).string(), (program / "manual" / "grainless.html").string()};
-}
-
-std::string first_refusal(const Drawables& drawables) {
-  for (GimpDrawable* drawable : drawables) {
-    const std::string why = refusal(drawable);
-    if (!why.empty()) return why;
-  }
-  return {};
-}
 
 // Computes all drawables before the first one changes: an error or a cancel on the last of them
 // leaves every one as it was.

@@ -80,6 +80,10 @@ bool on_value(GtkWidget* widget, const GdkEventButton& event) {
   return x >= left && x < left + width;
 }
 
+bool has_argument(GimpProcedureConfig* config, const char* key) {
+  return g_object_class_find_property(G_OBJECT_GET_CLASS(config), key) != nullptr;
+}
+
 void skip_forbidden(GtkSpinButton* spin, gpointer data) {
   const auto& spec = *static_cast<const ParamSpec*>(data);
   const auto value = gtk_spin_button_get_value_as_int(spin);
@@ -100,7 +104,7 @@ GtkWidget* Controls::column(ParamGroup group, std::string_view after, GtkWidget*
   gtk_grid_set_column_spacing(GTK_GRID(grid), 6);
   int row = 0;
   for (const ParamSpec& spec : param_specs()) {
-    if (spec.group != group) continue;
+    if (spec.group != group || !has_argument(config_, spec.key)) continue;
     add_row(GTK_GRID(grid), row++, spec);
     if (extra != nullptr && after == spec.key) {
       gtk_grid_attach(GTK_GRID(grid), extra, 0, row++, 2, 1);

@@ -18,7 +18,8 @@ class Controls {
  public:
   Controls(GimpProcedureDialog* dialog, GimpProcedureConfig* config);
 
-  // A column with the group's widgets; `extra` comes below that of the parameter `after`.
+  // A column with widgets for those of the group that the procedure has; `extra` comes below that
+  // of the parameter `after`.
   GtkWidget* column(ParamGroup group, std::string_view after = {}, GtkWidget* extra = nullptr);
   // Greys out what has no effect with these settings.
   void update_sensitivity(const Params& params);

@@ -6,11 +6,12 @@ import sys
 sys.path.insert(0, os.environ["GRAINLESS_TEST_DIR"])
 import case_formats  # noqa: E402
 import case_procedure  # noqa: E402
+import case_stack  # noqa: E402
 import case_targets  # noqa: E402
 import harness  # noqa: E402
 
 tap = harness.Tap(harness.WORK / "cases.tap")
-for module in (case_formats, case_targets, case_procedure):
+for module in (case_formats, case_targets, case_procedure, case_stack):
     for case_name, case_body in module.cases():
         tap.run(case_name, case_body)
 tap.end()

@@ -118,9 +118,9 @@ def add_layer(image, alpha=False, seed=1, name="layer", parent=None):
     return layer
 
 
-def call(image, drawables, run_mode=Gimp.RunMode.NONINTERACTIVE, **arguments):
+def call(image, drawables, run_mode=Gimp.RunMode.NONINTERACTIVE, procedure=PROCEDURE, **arguments):
     """Runs the filter; returns its status and message."""
-    procedure = PDB.lookup_procedure(PROCEDURE)
+    procedure = PDB.lookup_procedure(procedure)
     config = procedure.create_config()
     config.set_property("run-mode", run_mode)
     config.set_property("image", image)

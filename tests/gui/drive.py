@@ -26,7 +26,7 @@ def make_picture(path):
 
 class Dialog:
     def __init__(self, gimp):
-        click(gimp.menu_item(lambda name: name.startswith("Grainless Denoise")))
+        click(gimp.menu_item(lambda name: name.startswith("Grainless Denoise…")))
         self.root = wait_for("the dialog", lambda: desktop.application("grainless"))
         self.preview = wait_for("the preview", lambda: find_all(self.root, "drawing area", lambda name: name == "Preview")
                                 or find_all(self.root, "unknown", lambda name: name == "Preview"))[0]

@@ -80,9 +80,9 @@ def state():
             "dirty": bool(layer.get_image().is_dirty())}
 
 
-def run_filter():
+def run_filter(name="plug-in-grainless-denoise"):
     """Opens the dialog and waits for its end."""
-    procedure = Gimp.get_pdb().lookup_procedure("plug-in-grainless-denoise")
+    procedure = Gimp.get_pdb().lookup_procedure(name)
     config = procedure.create_config()
     config.set_property("run-mode", Gimp.RunMode.INTERACTIVE)
     config.set_property("image", layer.get_image())

@@ -49,11 +49,11 @@ class Session:
 
 
 class Window:
-    """The dialog on the session's layer."""
+    """The dialog of a procedure on the session's layers."""
 
-    def __init__(self, session, title="Grainless Denoise"):
+    def __init__(self, session, title="Grainless Denoise", procedure="plug-in-grainless-denoise"):
         self.session = session
-        session.start("run_filter")
+        session.start("run_filter", procedure)
         wait_for("the dialog", lambda: self.root)
         self.frame(title)
 

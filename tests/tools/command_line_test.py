@@ -164,7 +164,7 @@ class Result(CommandLine):
         self.assertGreater(report["fsim_after"], report["fsim_before"])
         self.refuse("--depth", "2", *frames, "-o", "bad.tif", words=["--method nlm"])
         self.refuse(*volume, *frames, "-o", "bad.png", words=[".tif"])
-        self.refuse(*volume, "--depth", "16", *frames, "-o", "bad.tif", words=["--depth"])
+        self.refuse(*volume, "--depth", "16", *frames, "-o", "bad.tif", words=["depth", "0 to 15"])
         self.refuse(*volume, "out.tif", "-o", "out.tif", words=["never overwritten"])
         (self.path / "other.pgm").write_bytes(picture(width=40))
         self.refuse(*volume, "in.pgm", "other.pgm", "-o", "bad.tif", words=["can't be compared"])

@@ -89,5 +89,20 @@ TEST(Params, OnlyParametersOfTheMethodApply) {
   }
 }
 
+TEST(Params, AStackHasTheParametersOfItsMethodAndADepth) {
+  EXPECT_TRUE(validate(stack_defaults()).ok());
+  EXPECT_GT(stack_defaults().depth, 0);
+  std::set<std::string> stack, picture;
+  for (const ParamSpec& spec : param_specs()) {
+    if (is_stack_param(spec)) stack.insert(spec.key);
+    if (is_picture_param(spec)) picture.insert(spec.key);
+  }
+  EXPECT_EQ(stack,
+            (std::set<std::string>{"auto-sigma", "sigma", "strength", "luma", "chroma", "detail",
+                                   "search", "patch", "centre", "depth", "device", "memory"}));
+  EXPECT_EQ(picture.size() + 1, param_specs().size());
+  EXPECT_FALSE(picture.contains("depth"));
+}
+
 }  // namespace
 }  // namespace grainless

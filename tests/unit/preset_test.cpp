@@ -44,12 +44,13 @@ TEST(Preset, RefusalsNameFileAndLine) {
             "my.preset: search takes an odd number from 3 to 63, or 0 for automatic");
 }
 
-TEST(Preset, DeviceAndMemoryAreNeverPartOfOne) {
-  for (const char* text : {"device = cpu", "memory = 100"}) {
+TEST(Preset, DeviceMemoryAndDepthAreNeverPartOfOne) {
+  for (const char* text : {"device = cpu", "memory = 100", "depth = 2"}) {
     EXPECT_NE(why_not(text).find("never"), std::string::npos);
   }
   Params params;
   params.device = "cpu";
+  params.depth = 2;
   for (const auto& [key, value] : settings_of(params)) EXPECT_TRUE(is_preset_key(key)) << key;
 }
 

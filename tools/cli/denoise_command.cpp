@@ -12,12 +12,12 @@
 #include "outputs.h"
 #include "preset_option.h"
 #include "progress_line.h"
-#include "volume_command.h"
 #include "tools/image_io/files.h"
 #include "tools/image_io/image_file.h"
 #include "tools/metrics/fsim.h"
 #include "tools/metrics/metrics.h"
 #include "tools/noise.h"
+#include "volume_command.h"
 
 namespace grainless::tools {
 namespace {
@@ -174,7 +174,7 @@ int run_denoise(const DenoiseOptions& options) {
   if (!options.reference.empty() && options.inputs.size() > 1) {
     throw Error(ErrorCode::kBadParameter, "--reference takes a single input");
   }
-  if (options.depth > 0) return run_volume(options, params);
+  if (params.depth > 0) return run_volume(options, params);
   const std::vector<Job> jobs = plan_outputs(options.inputs, options.output, options.reference);
   ProgressLine progress;
   for (const std::string& sentence : unused_params(params, options.given)) {

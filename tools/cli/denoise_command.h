@@ -17,7 +17,6 @@ struct DenoiseOptions {
   std::string output, reference;
   std::optional<double> noise_sigma;
   uint64_t seed = 1;
-  int32_t depth = 0;  // more than 0: all inputs are the layers of one volume
   bool json = false;
   int32_t threads = 0;
 };

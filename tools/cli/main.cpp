@@ -39,13 +39,6 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
                       "precision stays the input's where the format has it."))
       ->required()
       ->type_name("OUTPUT");
-  app.add_option("--depth", options.depth,
-                 text("Take all inputs, and all pages of TIFF files, as the layers of one volume "
-                      "(or the frames of a burst), and look for similar pixels in so many layers "
-                      "before and after each one, 1 to 15. Needs --method nlm; OUTPUT is a TIFF "
-                      "file with a page a layer. 0: every input is a picture of its own."))
-      ->check(CLI::Range(0, 15))
-      ->type_name("LAYERS");
   app.add_option("--threads", options.threads, "Threads of the CPU; 0: one a core")
       ->check(CLI::Range(0, 4096))
       ->type_name("COUNT");

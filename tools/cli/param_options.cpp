@@ -58,6 +58,12 @@ void add_param_options(CLI::App& app, GivenParams& given) {
     };
     std::string help = spec.tooltip;
     if (key == "sigma") help += " Giving it switches the automatic measurement off.";
+    if (key == "depth") {
+      help +=
+          " All inputs, and all pages of TIFF files, are the layers of one volume (or the frames "
+          "of a burst) then. Needs --method nlm; OUTPUT is a TIFF file with a page a layer. 0: "
+          "every input is a picture of its own.";
+    }
     if (spec.type != ParamType::kString) help += " Takes " + range_text(spec) + ".";
     help += " Default: " + param_text(Params{}, spec) + ".";
     app.add_option_function<std::string>("--" + key, remember, wrapped(help, kHelpWidth))

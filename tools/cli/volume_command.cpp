@@ -85,7 +85,7 @@ std::vector<Image> denoise(const DenoiseOptions& options, const Params& params,
                             [&progress](double fraction) { progress.update(fraction); }};
   Engine engine(engine_options(options.threads));
   throw_if_failed(
-      engine.denoise_volume(params, options.depth, sources, targets, callbacks, outcome.report));
+      engine.denoise_volume(params, params.depth, sources, targets, callbacks, outcome.report));
   outcome.denoise = outcome.report.total;
   return results;
 }
@@ -134,11 +134,12 @@ void measure(const std::vector<Image>& clean, const std::vector<Image>& noisy,
   outcome.after = after.value();
 }
 
-std::string summary(const DenoiseOptions& options, size_t layers, const Outcome& outcome) {
+std::string summary(const DenoiseOptions& options, const Params& params, size_t layers,
+                    const Outcome& outcome) {
   char text[256];
   std::snprintf(text, sizeof text, "%zu layers -> %s: %s, %s, depth %d, sigma %.2f, %.2f s", layers,
                 options.output.c_str(), outcome.report.device.c_str(), outcome.method.c_str(),
-                options.depth, double(outcome.report.noise.sigma[0][0]), total_seconds(outcome));
+                params.depth, double(outcome.report.noise.sigma[0][0]), total_seconds(outcome));
   std::string line = text;
   if (outcome.measured && outcome.before.psnr && outcome.after.psnr) {
     std::snprintf(text, sizeof text, ", PSNR %.2f -> %.2f dB", *outcome.before.psnr,
@@ -148,12 +149,12 @@ std::string summary(const DenoiseOptions& options, size_t layers, const Outcome&
   return line;
 }
 
-void report(const DenoiseOptions& options, size_t layers, const Outcome& outcome,
-            ProgressLine& progress) {
+void report(const DenoiseOptions& options, const Params& params, size_t layers,
+            const Outcome& outcome, ProgressLine& progress) {
   for (const std::string& sentence : outcome.report.fallbacks) progress.say(sentence);
   const std::string note = note_of(outcome);
   if (!note.empty()) progress.say("note: " + note);
-  progress.say(summary(options, layers, outcome));
+  progress.say(summary(options, params, layers, outcome));
   if (!options.json) return;
   nlohmann::ordered_json object = json_report(outcome);
   object["layers"] = layers;
@@ -190,7 +191,7 @@ int run_volume(const DenoiseOptions& options, const Params& params) {
     progress.say("note: " + note);
   }
   outcome.write = writing.seconds();
-  report(options, results.size(), outcome, progress);
+  report(options, params, results.size(), outcome, progress);
   return 0;
 }
 

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "stack_layers.h"
+
+#include <glib/gi18n.h>
+
+#include <algorithm>
+
+#include "ui/text.h"
+
+namespace grainless {
+namespace {
+
+// From the bottom up. parent: a group, or null for the image.
+Drawables children(GimpImage* image, GimpItem* parent) {
+  GimpItem** items = nullptr;
+  GimpLayer** layers = nullptr;
+  Drawables found;
+  if (parent != nullptr) {
+    items = gimp_item_get_children(parent);
+    for (size_t i = 0; items != nullptr && items[i] != nullptr; ++i) {
+      found.push_back(GIMP_DRAWABLE(items[i]));
+    }
+  } else {
+    layers = gimp_image_get_layers(image);
+    for (size_t i = 0; layers != nullptr && layers[i] != nullptr; ++i) {
+      found.push_back(GIMP_DRAWABLE(layers[i]));
+    }
+  }
+  g_free(items);
+  g_free(layers);
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+// Those of `chosen` that lie below parent, from the bottom up.
+void collect(GimpImage* image, GimpItem* parent, const Drawables& chosen, Drawables& found) {
+  for (GimpDrawable* child : children(image, parent)) {
+    if (gimp_item_is_group(GIMP_ITEM(child))) collect(image, GIMP_ITEM(child), chosen, found);
+    if (std::find(chosen.begin(), chosen.end(), child) != chosen.end()) found.push_back(child);
+  }
+}
+
+std::string name_of(GimpItem* item) {
+  gchar* name = gimp_item_get_name(item);
+  const std::string text = name;
+  g_free(name);
+  return text;
+}
+
+std::string sentence_on(size_t layers, bool selected, GimpItem* group) {
+  const int count = static_cast<int>(layers);
+  if (selected) return ui::format(_("The %d selected layers are denoised together."), count);
+  if (group == nullptr) {
+    return ui::format(_("All %d layers of the image are denoised together."), count);
+  }
+  return ui::format(_("The %d layers in the group “%s” are denoised together."), count,
+                    name_of(group).c_str());
+}
+
+struct Place {
+  gint x = 0, y = 0, width = 0, height = 0;
+  bool operator==(const Place&) const = default;
+};
+
+Place place_of(GimpDrawable* drawable) {
+  Place place;
+  gimp_drawable_get_offsets(drawable, &place.x, &place.y);
+  place.width = gimp_drawable_get_width(drawable);
+  place.height = gimp_drawable_get_height(drawable);
+  return place;
+}
+
+}  // namespace
+
+std::string stack_refusal(const Drawables& layers) {
+  if (const std::string why = first_refusal(layers); !why.empty()) return why;
+  for (GimpDrawable* layer : layers) {
+    if (place_of(layer) != place_of(layers.front())) {
+      return ui::format(_("“%s” and “%s” differ in size or place: the layers of a stack need the "
+                          "same (Layer > Layer to Image Size)."),
+                        name_of(GIMP_ITEM(layers.front())).c_str(),
+                        name_of(GIMP_ITEM(layer)).c_str());
+    }
+    if (gimp_drawable_get_format(layer) != gimp_drawable_get_format(layers.front())) {
+      return ui::format(_("Only one of “%s” and “%s” has transparency: add an alpha channel to the "
+                          "other one (Layer > Transparency)."),
+                        name_of(GIMP_ITEM(layers.front())).c_str(),
+                        name_of(GIMP_ITEM(layer)).c_str());
+    }
+  }
+  return {};
+}
+
+StackLayers stack_layers(GimpImage* image, const Drawables& chosen) {
+  StackLayers stack;
+  for (GimpDrawable* drawable : chosen) {
+    if (!gimp_item_is_layer(GIMP_ITEM(drawable))) {
+      stack.refusal = _("A stack is made of layers, not of layer masks or channels.");
+      return stack;
+    }
+  }
+  GimpItem* group = nullptr;
+  if (chosen.size() > 1) {
+    collect(image, nullptr, chosen, stack.layers);
+  } else if (chosen.size() == 1) {
+    GimpItem* item = GIMP_ITEM(chosen.front());
+    group = gimp_item_is_group(item) ? item : gimp_item_get_parent(item);
+    stack.layers = children(image, group);
+  }
+  stack.what = sentence_on(stack.layers.size(), chosen.size() > 1, group);
+  if (stack.layers.size() < 2) {
+    stack.refusal =
+        _("A stack needs at least two layers: open the pictures as layers of one image "
+          "first (File > Open as Layers).");
+  } else {
+    stack.refusal = stack_refusal(stack.layers);
+  }
+  return stack;
+}
+
+}  // namespace grainless

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "run_support.h"
+
+namespace grainless {
+
+// The layers that a stack is made of, the lowest first, as files and animations count them.
+struct StackLayers {
+  Drawables layers;
+  std::string refusal;  // why they are no stack, as one sentence; empty when they are
+  std::string what;     // which layers these are, a sentence
+};
+
+// Several layers: these. A layer group: the layers in it. One layer: it and all beside it, which
+// are all layers of the image when it lies in no group.
+StackLayers stack_layers(GimpImage* image, const Drawables& chosen);
+
+// Why these layers can't be denoised together; empty when they can.
+std::string stack_refusal(const Drawables& layers);
+
+}  // namespace grainless

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""The procedure for stacks: which layers it takes, what it refuses, and the command line's result."""
+import os
+import subprocess
+
+import numpy as np
+from gi.repository import Gimp, Gio
+
+from harness import (PDB, SIGMA, SUCCESS, WORK, add_layer, call, denoise, get_pixels, load, native_bytes,
+                     native_pixels, new_image, noise_left)
+
+STACK = "plug-in-grainless-denoise-stack"
+KEYS = ["auto-sigma", "sigma", "strength", "luma", "chroma", "detail", "search", "patch", "centre", "depth", "device",
+        "memory"]
+QUICK = {"procedure": STACK, "auto_sigma": False, "sigma": SIGMA, "search": 5, "depth": 1}
+
+
+def add_layers(image, count, **kind):
+    """From the bottom up."""
+    return [add_layer(image, seed=seed, name=f"frame {seed}", **kind) for seed in range(1, count + 1)]
+
+
+def pixels_of(layers):
+    return [native_pixels(layer).copy() for layer in layers]
+
+
+def same(a, b):
+    return all(np.array_equal(p, q) for p, q in zip(a, b, strict=True))
+
+
+def check_registration():
+    procedure = PDB.lookup_procedure(STACK)
+    names = [argument.name for argument in procedure.get_arguments()]
+    assert names == ["run-mode", "image", "drawables"] + KEYS, names
+    assert procedure.get_menu_paths() == ["<Image>/Filters/Enhance"]
+    assert procedure.get_menu_label() == "Grainless Denoise Layer _Stack…"
+    config = procedure.create_config()
+    assert config.get_property("depth") == 2
+    config.set_property("depth", 0)
+    assert config.get_property("depth") == 2, "a depth of 0 is no stack"
+
+
+def check_gain():
+    """A burst of eight frames that stand still: more than 8 dB."""
+    image = new_image()
+    layers = add_layers(image, 8)
+    before = np.mean([noise_left(layer) ** 2 for layer in layers])
+    report, = denoise(image, layers, procedure=STACK, depth=7, auto_sigma=False, sigma=SIGMA)
+    after = np.mean([noise_left(layer) ** 2 for layer in layers])
+    gain = 10 * np.log10(before / after)
+    assert gain > 8, gain
+    assert report["layers"] == 8 and report["depth"] == 7 and report["method"] == "nlm", report
+    assert report["changed"] and report["drawable"] == "frame 1", report
+
+
+def check_defaults():
+    image = new_image(width=150, height=120)
+    layers = add_layers(image, 4)
+    before = np.mean([noise_left(layer) for layer in layers])
+    report, = denoise(image, layers, procedure=STACK)
+    assert report["changed"] and abs(report["sigma"][0] - SIGMA) < 3, report
+    assert np.mean([noise_left(layer) for layer in layers]) < 0.6 * before
+
+
+def check_which_layers():
+    """All selected layers, in the image's order; the layers of a group; or all beside the selected one."""
+    expected = None
+    for choose in (lambda image, layers, group: layers, lambda image, layers, group: [layers[2], layers[0], layers[1]],
+                   lambda image, layers, group: [group], lambda image, layers, group: [layers[1]]):
+        image = new_image()
+        other = add_layer(image, seed=9)
+        group = Gimp.GroupLayer.new(image, "group")
+        image.insert_layer(group, None, 0)
+        layers = add_layers(image, 3, parent=group)
+        untouched = native_bytes(other)
+        report, = denoise(image, choose(image, layers, group), **QUICK)
+        assert report["layers"] == 3
+        expected = expected or pixels_of(layers)
+        assert same(pixels_of(layers), expected) and native_bytes(other) == untouched
+    image = new_image()
+    layers = add_layers(image, 3)
+    denoise(image, [layers[0]], **QUICK)
+    assert same(pixels_of(layers), expected), "all layers of the image"
+
+
+def check_selection():
+    image, whole = new_image(), new_image()
+    layers, others = add_layers(image, 3, alpha=True), add_layers(whole, 3, alpha=True)
+    before = pixels_of(layers)
+    denoise(whole, others, **QUICK)
+    image.select_rectangle(Gimp.ChannelOps.REPLACE, 13, 7, 31, 22)
+    denoise(image, layers, **QUICK)
+    for old, new, full in zip(before, pixels_of(layers), pixels_of(others)):
+        assert np.array_equal(new[7:29, 13:44], full[7:29, 13:44]) and not np.array_equal(old[7:29, 13:44], new[7:29, 13:44])
+        new[7:29, 13:44] = old[7:29, 13:44]
+        assert np.array_equal(new, old)
+    assert all(layer.has_alpha() for layer in layers)
+
+
+def check_unchanged():
+    image = new_image()
+    layers = add_layers(image, 2)
+    before = pixels_of(layers)
+    image.clean_all()
+    report, = denoise(image, layers, **(QUICK | {"sigma": 0.0}))
+    assert not report["changed"] and report["note"]
+    layers[0].set_offsets(50, 0)
+    layers[1].set_offsets(50, 0)
+    image.select_rectangle(Gimp.ChannelOps.REPLACE, 0, 0, 20, 20)
+    report, = denoise(image, layers, **QUICK)
+    assert not report["changed"] and "selected" in report["note"], report
+    assert same(pixels_of(layers), before)
+
+
+def refuse(image, drawables, sentence):
+    layers = [layer for layer in image.get_layers() if not layer.is_group()]
+    before = pixels_of(layers)
+    status, message = call(image, drawables, **QUICK)
+    assert status == Gimp.PDBStatusType.EXECUTION_ERROR, (status, message)
+    assert sentence in message and "\n" not in message.strip(), message
+    assert same(pixels_of(layers), before)
+
+
+def check_refusals():
+    image = new_image()
+    layer = add_layer(image, name="only")
+    refuse(image, [layer], "at least two layers")
+    small = Gimp.Layer.new(image, "small", 20, 20, Gimp.ImageType.RGB_IMAGE, 100, Gimp.LayerMode.NORMAL)
+    image.insert_layer(small, None, 0)
+    refuse(image, [layer], "differ in size or place")
+    image.remove_layer(small)
+    moved = add_layer(image, name="moved")
+    moved.set_offsets(3, 0)
+    refuse(image, [layer, moved], "“only” and “moved” differ in size or place")
+    moved.set_offsets(0, 0)
+    moved.add_alpha()
+    refuse(image, [layer, moved], "alpha channel")
+    layer.add_alpha()
+    moved.set_lock_content(True)
+    refuse(image, [layer], "The pixels of “moved” are locked")
+    moved.set_lock_content(False)
+    mask = layer.create_mask(Gimp.AddMaskType.WHITE)
+    layer.add_mask(mask)
+    refuse(image, [mask], "not of layer masks")
+    group = Gimp.GroupLayer.new(image, "group")
+    image.insert_layer(group, None, 0)
+    refuse(image, [layer], "is a layer group")
+    refuse(image, [group], "at least two layers")
+    image.remove_layer(group)
+    assert call(image, [layer], **QUICK)[0] == SUCCESS
+
+
+def check_bad_relations():
+    image = new_image()
+    layers = add_layers(image, 2)
+    before = pixels_of(layers)
+    status, message = call(image, layers, **(QUICK | {"search": 4}))
+    assert status == Gimp.PDBStatusType.CALLING_ERROR and "search takes" in message, message
+    assert same(pixels_of(layers), before)
+
+
+def check_grey_and_float():
+    """Formats that pass as they are and formats that are converted give one result."""
+    results = []
+    for precision in (Gimp.Precision.FLOAT_NON_LINEAR, Gimp.Precision.FLOAT_LINEAR):
+        image = new_image(Gimp.ImageBaseType.GRAY, precision)
+        layers = add_layers(image, 3)
+        denoise(image, layers, **QUICK)
+        results.append([get_pixels(layer) for layer in layers])
+    assert max(np.abs(a - b).max() for a, b in zip(*results)) < 2e-3
+
+
+def check_command_line():
+    """The plug-in and the command line give the same bits; the lowest layer is the first."""
+    image = new_image(width=90, height=70)
+    layers = add_layers(image, 5)
+    names = []
+    for number, layer in enumerate(layers):
+        single = Gimp.Image.new_with_precision(90, 70, Gimp.ImageBaseType.RGB, image.get_precision())
+        copy = Gimp.Layer.new_from_drawable(layer, single)
+        single.insert_layer(copy, None, 0)
+        names.append(WORK / f"frame{number}.png")
+        Gimp.file_save(Gimp.RunMode.NONINTERACTIVE, single, Gio.File.new_for_path(str(names[-1])), None)
+    result = WORK / "stack.tif"
+    result.unlink(missing_ok=True)
+    for options in ({"auto_sigma": False, "sigma": SIGMA}, {"auto_sigma": True}):
+        stack = [load(name).get_layers()[0] for name in names]
+        together = new_image(width=90, height=70)
+        stack = [Gimp.Layer.new_from_drawable(layer, together) for layer in stack]
+        for layer in stack:
+            together.insert_layer(layer, None, 0)
+        denoise(together, stack, procedure=STACK, depth=2, search=7, chroma=130.0, **options)
+        given = [] if options["auto_sigma"] else [f"--sigma={SIGMA}"]
+        subprocess.run([os.environ["GRAINLESS_CLI"], "--method=nlm", "--depth=2", "--search=7", "--chroma=130", *given,
+                        *names, "-o", result], check=True)
+        pages = load(result).get_layers()
+        assert same(pixels_of(reversed(pages)), pixels_of(stack)), options
+
+
+def cases():
+    yield "stack: registration", check_registration
+    yield "stack: a burst of eight frames gains 8 dB", check_gain
+    yield "stack: defaults", check_defaults
+    yield "stack: which layers", check_which_layers
+    yield "stack: selection and transparency", check_selection
+    yield "stack: nothing to do, and it says so", check_unchanged
+    yield "stack: refusals leave all as it was", check_refusals
+    yield "stack: impossible combinations are refused", check_bad_relations
+    yield "stack: grey and linear float", check_grey_and_float
+    if os.environ["GRAINLESS_CLI"]:
+        yield "stack: same result as the command line", check_command_line
