@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "run_support.h"
 
-#include <glib/gi18n.h>
-
 #include <filesystem>
 
 #include "engine/preset_folder.h"

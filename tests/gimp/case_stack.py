@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The procedure for stacks: which layers it takes, what it refuses, and the command line's result."""
 import os
+import pathlib
 import subprocess
 
 import numpy as np
@@ -159,6 +160,21 @@ def check_bad_relations():
     assert same(pixels_of(layers), before)
 
 
+def check_last_values():
+    """Repeat uses the settings of the last dialog for stacks."""
+    image, again = new_image(), new_image()
+    expected, layers = add_layers(image, 3), add_layers(again, 3)
+    denoise(image, expected, **(QUICK | {"sigma": 21.5, "depth": 2}))
+    folder = pathlib.Path(Gimp.directory()) / "plug-in-settings"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"GimpProcedureConfigRun-{STACK}.last"
+    path.write_text("# settings\n\n(auto-sigma no)\n(sigma 21.5)\n(search 5)\n(depth 2)\n\n# end of settings\n",
+                    encoding="utf-8")
+    denoise(again, layers, procedure=STACK, run_mode=Gimp.RunMode.WITH_LAST_VALS)
+    path.unlink()
+    assert same(pixels_of(layers), pixels_of(expected))
+
+
 def check_grey_and_float():
     """Formats that pass as they are and formats that are converted give one result."""
     results = []
@@ -206,6 +222,7 @@ def cases():
     yield "stack: nothing to do, and it says so", check_unchanged
     yield "stack: refusals leave all as it was", check_refusals
     yield "stack: impossible combinations are refused", check_bad_relations
+    yield "stack: repeat with last values", check_last_values
     yield "stack: grey and linear float", check_grey_and_float
     if os.environ["GRAINLESS_CLI"]:
         yield "stack: same result as the command line", check_command_line
