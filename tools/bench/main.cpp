@@ -19,7 +19,7 @@ using namespace grainless::tools;
 struct BenchOptions {
   GivenParams given;
   std::string size = "1024x1024", component = "float", suite = "one";
-  int32_t channels = 1, layers = 1, depth = 0, repeat = 7, threads = 0;
+  int32_t channels = 1, layers = 1, repeat = 7, threads = 0;
   bool json = false;
 };
 
@@ -31,8 +31,6 @@ void add_options(CLI::App& app, BenchOptions& options) {
   app.add_option("--size", options.size, "WIDTHxHEIGHT of suite one; default 1024x1024");
   app.add_option("--channels", options.channels, "1 grey, 2 with alpha, 3 RGB, 4 with alpha")
       ->check(CLI::Range(1, 4));
-  app.add_option("--depth", options.depth, "Of a volume, as grainless takes it; 0: a picture")
-      ->check(CLI::Range(0, 15));
   app.add_option("--layers", options.layers, "Of a volume; default 1")->check(CLI::Range(1, 4096));
   app.add_option("--component", options.component, "u8, u16, half or float; default float");
   app.add_option("--repeat", options.repeat, "Timed runs, after one that isn't; default 7")
@@ -70,7 +68,7 @@ BenchCase given_case(const BenchOptions& options) {
   bench.format = {parse_component(options.component), options.channels};
   parse_size(options.size, bench);
   bench.layers = options.layers;
-  bench.depth = options.depth;
+  bench.depth = bench.params.depth;
   if (bench.layers > 1 && bench.depth == 0) {
     throw Error(ErrorCode::kBadParameter, "--layers are of a volume: they need --depth");
   }
