@@ -77,7 +77,7 @@ std::string stack_refusal(const Drawables& layers) {
   for (GimpDrawable* layer : layers) {
     if (place_of(layer) != place_of(layers.front())) {
       return ui::format(_("“%s” and “%s” differ in size or place: the layers of a stack need the "
-                          "same (Layer > Layer to Image Size)."),
+                          "same (Layer > Layers to Image Size)."),
                         name_of(GIMP_ITEM(layers.front())).c_str(),
                         name_of(GIMP_ITEM(layer)).c_str());
     }

@@ -14,7 +14,7 @@ import tempfile
 
 from strings import extract, marked_files, unmarked_strings
 
-MENU = "Grainless _Denoise…"  # stands in GIMP's menu
+MENU = {"Grainless _Denoise…", "Grainless Denoise Layer _Stack…"}  # stand in GIMP's menu
 # Labels that share a window with nothing but each other; all others are in the dialog.
 OTHER_WINDOWS = [
     {"_Save As…", "_Delete…", "_Import…", "_Export…"},
@@ -67,7 +67,7 @@ def spin_scales(root):
 def mnemonic_problems(root, language, catalogue):
     """catalogue: English → the language's text."""
     labels = {source: text for source, text in catalogue.items()
-              if has_mnemonic(source) and has_mnemonic(text) and source != MENU}
+              if has_mnemonic(source) and has_mnemonic(text) and source not in MENU}
     gimp = gettext.translation("gimp30-libgimp", "/usr/share/locale", [language], fallback=True).gettext
     taken, hidden = ({mnemonic(gimp(button)) for button in buttons if has_mnemonic(gimp(button))}
                      for buttons in (GIMPS_BUTTONS, HIDDEN_BUTTONS))
