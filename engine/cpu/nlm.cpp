@@ -5,9 +5,9 @@
 // nothing and a pixel's sums run over the displacements in one order.
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "blocks.h"
 #include "engine/pixel_math.h"
 #include "engine/status.h"
 #include "method.h"
@@ -15,34 +15,6 @@
 
 namespace grainless {
 namespace {
-
-// Largest block. Wide and high enough to make its margin small beside it, small enough for a
-// megabyte of second-level cache.
-constexpr int32_t kBlockWidth = 256, kBlockHeight = 64;
-
-constexpr ptrdiff_t kRowAlignment = kAlignment / sizeof(float);
-
-ptrdiff_t padded(int32_t width) {
-  return (width + kNlmPad + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
-}
-
-// Blocks of nearly one size that cover width x height pixels.
-struct Grid {
-  int32_t columns, rows;
-  int32_t width, height;  // of a block
-
-  Grid(int32_t whole_width, int32_t whole_height)
-      : columns((whole_width + kBlockWidth - 1) / kBlockWidth),
-        rows((whole_height + kBlockHeight - 1) / kBlockHeight),
-        width((whole_width + columns - 1) / columns),
-        height((whole_height + rows - 1) / rows) {}
-
-  Rect block(const Rect& whole, int32_t index) const {
-    const Rect cell{whole.x + index % columns * width, whole.y + index / columns * height, width,
-                    height};
-    return intersect(cell, whole);
-  }
-};
 
 // Planes that share a weight; those of a disabled one are copied.
 std::vector<NlmSums> groups_of(const NlmPlan& nlm, int32_t channels) {
@@ -76,8 +48,8 @@ struct ScratchSize {
     width += extra_pixels(nlm);
     height += extra_pixels(nlm);
     const int32_t margin = nlm.radius + nlm.patch / 2;
-    stride = padded(width + 2 * margin);
-    row = padded(width + 2 * nlm.radius + nlm.patch);
+    stride = padded_row(width + 2 * margin, kNlmPad);
+    row = padded_row(width + 2 * nlm.radius + nlm.patch, kNlmPad);
     lead = (kRowAlignment - margin % kRowAlignment) % kRowAlignment;
     extended = stride * (height + 2 * margin) + kRowAlignment;
     sums = row * height;
@@ -239,18 +211,9 @@ void finish_patches(const MethodJob& job, const NlmBlock& block, const Rect& rec
   }
 }
 
-void throw_if_cancelled(const MethodJob& job) {
-  if (job.callbacks->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-}
-
 void add_displacements(const MethodJob& job, const NlmBlock& block, NlmPass pass) {
-  const int32_t radius = block.radius;
-  for (int32_t dy = 0; dy <= radius; ++dy) {
-    for (int32_t dx = dy == 0 ? 1 : -radius; dx <= radius; ++dx) {
-      throw_if_cancelled(job);
-      nlm_add_displacement(block, pass, dx, dy);
-    }
-  }
+  add_displacements(job, block.radius,
+                    [&](int32_t dx, int32_t dy) { nlm_add_displacement(block, pass, dx, dy); });
 }
 
 void run_block(const MethodJob& job, Scratch& scratch, const Rect& rect) {
@@ -270,18 +233,6 @@ void run_block(const MethodJob& job, Scratch& scratch, const Rect& rect) {
   finish_patches(job, block, rect);
 }
 
-void copy_disabled(const MethodJob& job, const std::vector<NlmSums>& groups) {
-  const Rect& rect = job.target->rect();
-  for (int32_t c = 0; c < job.target->channels(); ++c) {
-    const bool filtered = std::any_of(groups.begin(), groups.end(), [c](const NlmSums& group) {
-      return c >= group.first && c < group.first + group.count;
-    });
-    for (int32_t y = rect.y; y < rect.bottom() && !filtered; ++y) {
-      std::copy_n(job.source->at(c, rect.x, y), rect.width, job.target->at(c, rect.x, y));
-    }
-  }
-}
-
 }  // namespace
 
 void run_nlm(const MethodJob& job) {
@@ -289,31 +240,22 @@ void run_nlm(const MethodJob& job) {
   const Rect& rect = job.target->rect();
   const int32_t channels = job.target->channels();
   const std::vector<NlmSums> groups = groups_of(nlm, channels);
-  copy_disabled(job, groups);
+  copy_unfiltered(job, groups);
   if (groups.empty() || rect.empty()) return job.callbacks->report(1.0);
 
-  const Grid grid(rect.width, rect.height);
-  const int32_t blocks = grid.columns * grid.rows;
-  std::vector<std::unique_ptr<Scratch>> scratch(job.pool->size());
-  std::mutex mutex;
-  int32_t done = 0;
-  job.pool->parallel_for(blocks, [&](int32_t index, int32_t slot) {
-    if (!scratch[slot]) {
-      scratch[slot] = std::make_unique<Scratch>(nlm, channels, grid.width, grid.height);
-    }
-    run_block(job, *scratch[slot], grid.block(rect, index));
-    std::lock_guard lock(mutex);
-    job.callbacks->report(static_cast<double>(++done) / blocks);
-  });
+  run_in_blocks(
+      job,
+      [&](int32_t width, int32_t height) {
+        return std::make_unique<Scratch>(nlm, channels, width, height);
+      },
+      [&](Scratch& scratch, const Rect& block) { run_block(job, scratch, block); });
 }
 
 uint64_t nlm_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
                    int32_t threads) {
-  const Grid grid(width, height);
-  const ScratchSize size(level.nlm, channels, std::min(kBlockWidth, width),
-                         std::min(kBlockHeight, height));
-  const int32_t busy = std::clamp(threads, 1, grid.columns * grid.rows);
-  return static_cast<uint64_t>(busy) * size.total * sizeof(float);
+  return blocks_bytes(width, height, threads, [&](int32_t block_width, int32_t block_height) {
+    return ScratchSize(level.nlm, channels, block_width, block_height).total;
+  });
 }
 
 }  // namespace grainless

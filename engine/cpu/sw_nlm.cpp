@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "blocks.h"
 #include "engine/pixel_math.h"
 #include "engine/status.h"
 #include "method.h"
@@ -15,32 +15,6 @@
 
 namespace grainless {
 namespace {
-
-constexpr int32_t kBlockWidth = 256, kBlockHeight = 64;  // largest block
-
-constexpr ptrdiff_t kRowAlignment = kAlignment / sizeof(float);
-
-ptrdiff_t padded(int32_t width) {
-  return (width + kSwPad + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
-}
-
-// Blocks of nearly one size that cover width x height pixels.
-struct Grid {
-  int32_t columns, rows;
-  int32_t width, height;  // of a block
-
-  Grid(int32_t whole_width, int32_t whole_height)
-      : columns((whole_width + kBlockWidth - 1) / kBlockWidth),
-        rows((whole_height + kBlockHeight - 1) / kBlockHeight),
-        width((whole_width + columns - 1) / columns),
-        height((whole_height + rows - 1) / rows) {}
-
-  Rect block(const Rect& whole, int32_t index) const {
-    const Rect cell{whole.x + index % columns * width, whole.y + index / columns * height, width,
-                    height};
-    return intersect(cell, whole);
-  }
-};
 
 // Planes that share a gate; without a share they are copied.
 std::vector<SwNlmSums> groups_of(const SwNlmPlan& plan, int32_t channels) {
@@ -67,8 +41,8 @@ struct ScratchSize {
 
   ScratchSize(const SwNlmPlan& plan, int32_t channels, int32_t width, int32_t height) {
     const int32_t margin = plan.radius + plan.patch / 2;
-    stride = padded(width + 2 * margin);
-    row = padded(width + 2 * plan.radius + plan.patch);
+    stride = padded_row(width + 2 * margin, kSwPad);
+    row = padded_row(width + 2 * plan.radius + plan.patch, kSwPad);
     extended = stride * (height + 2 * margin);
     sums = row * height;
     ring = row * (plan.radius + 1);
@@ -216,19 +190,10 @@ void finish_row(const MethodJob& job, const SwNlmBlock& block, const SwNlmSums& 
   }
 }
 
-void throw_if_cancelled(const MethodJob& job) {
-  if (job.callbacks->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-}
-
 void run_block(const MethodJob& job, Scratch& scratch, const Rect& rect) {
   const SwNlmBlock& block = scratch.load(job, rect);
-  const int32_t radius = block.plan->radius;
-  for (int32_t dy = 0; dy <= radius; ++dy) {
-    for (int32_t dx = dy == 0 ? 1 : -radius; dx <= radius; ++dx) {
-      throw_if_cancelled(job);
-      sw_nlm_add_displacement(block, dx, dy);
-    }
-  }
+  add_displacements(job, block.plan->radius,
+                    [&](int32_t dx, int32_t dy) { sw_nlm_add_displacement(block, dx, dy); });
   std::vector<uint32_t> distances;
   for (int32_t g = 0; g < block.group_count; ++g) {
     const SwNlmSums& sums = block.groups[g];
@@ -238,18 +203,6 @@ void run_block(const MethodJob& job, Scratch& scratch, const Rect& rect) {
         if (!(sums.total[y * block.row + x] > 0)) sum_fallback(block, sums, x, y, distances);
       }
       finish_row(job, block, sums, rect, y);
-    }
-  }
-}
-
-void copy_unfiltered(const MethodJob& job, const std::vector<SwNlmSums>& groups) {
-  const Rect& rect = job.target->rect();
-  for (int32_t c = 0; c < job.target->channels(); ++c) {
-    const bool filtered = std::any_of(groups.begin(), groups.end(), [c](const SwNlmSums& group) {
-      return c >= group.first && c < group.first + group.count;
-    });
-    for (int32_t y = rect.y; y < rect.bottom() && !filtered; ++y) {
-      std::copy_n(job.source->at(c, rect.x, y), rect.width, job.target->at(c, rect.x, y));
     }
   }
 }
@@ -264,28 +217,19 @@ void run_sw_nlm(const MethodJob& job) {
   copy_unfiltered(job, groups);
   if (groups.empty() || rect.empty()) return job.callbacks->report(1.0);
 
-  const Grid grid(rect.width, rect.height);
-  const int32_t blocks = grid.columns * grid.rows;
-  std::vector<std::unique_ptr<Scratch>> scratch(job.pool->size());
-  std::mutex mutex;
-  int32_t done = 0;
-  job.pool->parallel_for(blocks, [&](int32_t index, int32_t slot) {
-    if (!scratch[slot]) {
-      scratch[slot] = std::make_unique<Scratch>(plan, channels, grid.width, grid.height);
-    }
-    run_block(job, *scratch[slot], grid.block(rect, index));
-    std::lock_guard lock(mutex);
-    job.callbacks->report(static_cast<double>(++done) / blocks);
-  });
+  run_in_blocks(
+      job,
+      [&](int32_t width, int32_t height) {
+        return std::make_unique<Scratch>(plan, channels, width, height);
+      },
+      [&](Scratch& scratch, const Rect& block) { run_block(job, scratch, block); });
 }
 
 uint64_t sw_nlm_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
                       int32_t threads) {
-  const Grid grid(width, height);
-  const ScratchSize size(level.sw_nlm, channels, std::min(kBlockWidth, width),
-                         std::min(kBlockHeight, height));
-  const int32_t busy = std::clamp(threads, 1, grid.columns * grid.rows);
-  return static_cast<uint64_t>(busy) * size.total * sizeof(float);
+  return blocks_bytes(width, height, threads, [&](int32_t block_width, int32_t block_height) {
+    return ScratchSize(level.sw_nlm, channels, block_width, block_height).total;
+  });
 }
 
 }  // namespace grainless
