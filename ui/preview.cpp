@@ -151,6 +151,7 @@ void Preview::connect() {
 }
 
 void Preview::set_params(const Params& params) {
+  changed_ = g_get_monotonic_time();
   model_.set_params(params, now());
   schedule();
 }
@@ -260,10 +261,19 @@ gboolean Preview::draw(cairo_t* cairo) {
   canvas_.draw(cairo, original_shown_ && !both ? View::kOriginal : view_, this->width(),
                this->height(), split_);
   cairo_restore(cairo);
+  log_delay();
   if (gtk_widget_has_visible_focus(area_)) {
     gtk_render_focus(style, cairo, 1, 1, width - 2, height - 2);
   }
   return TRUE;
+}
+
+// From the settings' change to exact pixels on the screen, as G_MESSAGES_DEBUG=grainless shows it.
+void Preview::log_delay() {
+  if (changed_ == 0 || model_.busy()) return;
+  const auto delay = static_cast<double>(g_get_monotonic_time() - changed_) / 1000.0;
+  changed_ = 0;
+  g_debug("exact pixels %.1f ms after the change", delay);
 }
 
 void Preview::update_marks() {

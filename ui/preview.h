@@ -71,6 +71,7 @@ class Preview {
   void show_original(bool shown);
   void pan(int32_t dx, int32_t dy);
   void zoom_at(int by, double x, double y);
+  void log_delay();
   void update_marks();
   void update_cursor(double x);
   bool near_split(double x) const;
@@ -94,6 +95,7 @@ class Preview {
   enum class Drag { kNone, kPressed, kPan, kSplit } drag_ = Drag::kNone;
   bool original_shown_ = false, centred_ = false, paused_ = false;
   double press_x_ = 0, press_y_ = 0, scroll_ = 0;
+  int64_t changed_ = 0;  // microseconds: when the settings that wait for exact pixels came; 0: none
 
   std::shared_ptr<bool> alive_;  // tells answers that arrive after the widget's end
   std::unique_ptr<PreviewWorker> worker_;

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The real GIMP on a computer with a card, inside what make-gimp-bundle packed; the folder it starts in holds plug.tar.xz
+# (the plug-in's folder), libhwy.so.1, in8.tif, in16.tif and, if wanted, preview-test. In /root/out: report.jsonl, one line a run of the
+# procedure (8 bit, 16 bit, three times each), dialog.xwd, gimp.log with the delays of the dialog's preview, preview.xml.
+set -u
+cd /root
+out=/root/out
+plug_ins=/usr/lib/x86_64-linux-gnu/gimp/3.0/plug-ins
+mkdir -p "$plug_ins" "$out" /tmp/run
+tar -C "$plug_ins" -xf plug.tar.xz
+cp libhwy.so.1 /usr/lib/x86_64-linux-gnu/
+export HOME=/root LANG=C.UTF-8 XDG_RUNTIME_DIR=/tmp/run NO_AT_BRIDGE=1 DISPLAY=:78
+export GIMP3_DIRECTORY=/root/profile GRAINLESS_REPORT=$out/report.jsonl
+mkdir -p "$GIMP3_DIRECTORY"
+version=$(gimp-3.0 --version | grep -o '3\.[0-9.]*' | head -n 1)
+cat >"$GIMP3_DIRECTORY/gimprc" <<GIMPRC
+(show-welcome-dialog no)
+(check-updates no)
+(color-profile-policy keep)
+(config-version "$version")
+(last-release-seen-at-least "$version")
+GIMPRC
+
+procedure() { # FILE: prints the milliseconds that the caller waited
+  cat <<SCHEME
+(define (clock) (let ((now (gettimeofday))) (+ (* 1000.0 (car now)) (/ (cadr now) 1000.0))))
+(let* ((image (gimp-file-load RUN-NONINTERACTIVE "/root/$1")) (layers (gimp-image-get-layers image)) (start 0))
+  (let loop ((i 0))
+    (when (< i 3)
+      (set! start (clock))
+      (plug-in-grainless-denoise #:run-mode RUN-NONINTERACTIVE #:image image #:drawables layers
+                                 #:auto-sigma #f #:sigma 15.0)
+      (gimp-message (string-append "$1 ms: " (number->string (- (clock) start))))
+      (loop (+ i 1))))
+  (gimp-image-delete image))
+SCHEME
+}
+timeout 100 gimp-console-3.0 --batch-interpreter plug-in-script-fu-eval -b '(script-fu-use-v3)' -b "(script-fu-use-v3) $(procedure in8.tif)" \
+  -b "(script-fu-use-v3) $(procedure in16.tif)" --quit >"$out/batch.log" 2>&1
+echo "gimp-console: $?"
+
+Xvfb :78 -screen 0 1600x1000x24 -extension GLX >/dev/null 2>&1 &
+display=$!
+sleep 1
+if [[ -x preview-test ]]; then
+  timeout 60 ./preview-test --gtest_output=xml:"$out/preview.xml" >"$out/preview.log" 2>&1
+  echo "preview-test: $?"
+fi
+G_MESSAGES_DEBUG=grainless gimp-3.0 --no-splash --batch-interpreter plug-in-script-fu-eval -b "(script-fu-use-v3)
+(let* ((image (gimp-file-load RUN-NONINTERACTIVE \"/root/in8.tif\")))
+  (gimp-display-new image)
+  (plug-in-grainless-denoise #:run-mode RUN-INTERACTIVE #:image image #:drawables (gimp-image-get-layers image)))" >"$out/gimp.log" 2>&1 &
+gimp=$!
+for ((i = 0; i < 60; ++i)); do
+  sleep 0.5
+  window=$(xdotool search --onlyvisible --name '^Grainless Denoise' 2>/dev/null | head -n 1)
+  [[ -z $window ]] || break
+done
+[[ -n $window ]] || echo "the dialog did not open"
+sleep "${SETTLE:-8}"
+# The strength slider's plus button, without a window manager.
+read -r x y <<<"${PLUS:-1175 397}"
+for ((i = 0; i < 15; ++i)); do
+  xdotool mousemove "$x" "$y" click 1
+  sleep 0.4
+done
+xwd -root -silent -out "$out/dialog.xwd"
+kill "$gimp"
+sleep 1
+kill "$display"
+grep -o 'tif ms: .*' "$out/batch.log"
+grep -o 'exact pixels.*' "$out/gimp.log"
+exit 0

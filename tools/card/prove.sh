@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# On a computer with a card: builds what pack.sh packed and runs every test that needs the card, then the speed tables.
+# usage: prove.sh PACK OUT     logs in OUT, one line a step on stdout; the status says whether all tests passed
+set -u
+pack=$(realpath "$1") out=$(realpath "$2")
+# shellcheck source=tools/card/env.sh
+. "$pack/env.sh"
+status=0
+step() { # NAME COMMAND…
+  local name=$1 start=$SECONDS
+  shift
+  "$@" >"$out/$name.log" 2>&1
+  local result=$?
+  ((result == 0)) || status=1
+  echo "$name: status $result, $((SECONDS - start)) s; $(grep -hE 'PASSED|FAILED|tests? ran' "$out/$name.log" | tail -n 3 | tr '\n' ' ')"
+}
+
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+unpack_libraries "$pack"
+step build build_sources "$pack" /tmp/main || exit 1
+tests=/tmp/main/build/tests
+module=/tmp/main/build/cuda
+step contract "$tests/contract/contract-tests" cuda "$module"
+step module "$tests/cuda/cuda-module-tests" "$module/grainless-cuda.so"
+step bm3d "$tests/cuda/cuda-bm3d-tests"
+step loader "$tests/cuda/cuda-loader-tests" "$module/grainless-cuda.so"
+export GRAINLESS_MODULE_DIR=$module
+bench=/tmp/main/build/tools/grainless-bench
+for suite in ${SUITES:-peers seeds scaling}; do step "bench-$suite" "$bench" --suite "$suite" --device cuda:0 --repeat 5; done
+if [[ ${FAULTS:-yes} == yes ]]; then
+  step faults-build build_sources "$pack" /tmp/faults -Dcuda-faults=true
+  step faults "/tmp/faults/build/tests/cuda/cuda-faults-tests" /tmp/faults/build/cuda
+  step faults-loader "/tmp/faults/build/tests/cuda/cuda-loader-tests" /tmp/faults/build/cuda/grainless-cuda.so
+fi
+exit $status
