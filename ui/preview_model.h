@@ -26,7 +26,7 @@ struct PreviewAnswer {
 
 class PreviewModel {
  public:
-  static constexpr int64_t kDelay = 10;  // gathers changes that come together
+  static constexpr int64_t kDelay = 2;   // gathers changes that come together
   static constexpr int64_t kRest = 250;  // without a change, before slow exact work starts
   static constexpr double kPrompt =
       0.2;  // seconds that exact work may take without a coarse answer

@@ -83,8 +83,8 @@ TEST(PreviewModel, WaitsForParamsAndView) {
 
 TEST(PreviewModel, GathersChangesWithoutPuttingThemOff) {
   PreviewModel model = model_of(100, 100);
-  model.set_params(with_sigma(2), 5);
-  EXPECT_EQ(model.wait(5), PreviewModel::kDelay - 5);
+  model.set_params(with_sigma(2), 1);
+  EXPECT_EQ(model.wait(1), PreviewModel::kDelay - 1);
   EXPECT_FALSE(model.due(PreviewModel::kDelay - 1));
   const auto job = model.due(PreviewModel::kDelay);
   ASSERT_TRUE(job);
