@@ -30,14 +30,6 @@ void check_image(PixelFormat format, int32_t width, int32_t height, const Rect& 
   if (data == nullptr) bad("the image has no data");
 }
 
-void copy_pixels(const ConstImage& source, const MutableImage& target) {
-  const Rect& rect = target.rect;
-  for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-    std::memcpy(pixel_at(target, rect.x, y), pixel_at(source, rect.x, y),
-                static_cast<size_t>(rect.width) * target.format.pixel_bytes());
-  }
-}
-
 int64_t count_not_finite(const ConstImage& image, const Rect& rect) {
   const PixelFormat format = image.format;
   if (format.component == Component::kU8 || format.component == Component::kU16) return 0;
@@ -64,8 +56,7 @@ std::string nothing_to_do(const Params& params, const NoiseModel& noise, const P
   return noisy ? sentence("these settings remove nothing") : sentence("no noise was found");
 }
 
-void check_volume(const Params& params, int32_t depth, std::span<const ConstImage> layers,
-                  std::span<const MutableImage> targets) {
+void check_volume_params(const Params& params, int32_t depth) {
   throw_if_failed(validate(params));
   if (params.method != static_cast<int32_t>(Method::kNlm)) {
     throw Error(ErrorCode::kBadParameter,
@@ -74,14 +65,16 @@ void check_volume(const Params& params, int32_t depth, std::span<const ConstImag
   if (depth < 1 || depth > kMaxDepth) {
     throw Error(ErrorCode::kBadParameter, sentence("depth takes a number from 1 to 15"));
   }
-  if (layers.empty() || layers.size() != targets.size()) {
+}
+
+void check_layers(std::span<const ConstImage> layers, std::span<const MutableImage> targets) {
+  if (layers.empty() || targets.empty()) {
     throw Error(ErrorCode::kBadInput, sentence("a volume needs layers, and a target for each"));
   }
-  const ConstImage& first = layers.front();
-  const auto fits = [&first](const auto& image) {
+  const auto fits = [&first = layers.front()](const auto& image) {
     check_image(image.format, image.width, image.height, image.rect, image.data);
     return image.format == first.format && image.width == first.width &&
-           image.height == first.height && image.rect == Rect{0, 0, first.width, first.height};
+           image.height == first.height;
   };
   if (!std::all_of(layers.begin(), layers.end(), fits) ||
       !std::all_of(targets.begin(), targets.end(), fits)) {
@@ -90,13 +83,47 @@ void check_volume(const Params& params, int32_t depth, std::span<const ConstImag
   }
 }
 
+bool is_whole(const ConstImage& image) {
+  return image.rect == Rect{0, 0, image.width, image.height};
+}
+
 struct VolumeRequest {
   const Params* params;
   int32_t depth;
   const NoiseModel* noise;
-  std::span<const ConstImage> layers;
-  std::span<const MutableImage> targets;
+  VolumePart<ConstImage> source;
+  VolumePart<MutableImage> target;
+
+  VolumePlan plan() const {
+    return make_volume_plan(*params, depth, source.layers.front().format.colours(), *noise);
+  }
+  const ConstImage& under_target(int32_t i) const {
+    return source.layers[static_cast<size_t>(target.first - source.first + i)];
+  }
 };
+
+void check_part(const VolumeRequest& request) {
+  const auto& [params, depth, noise, source, target] = request;
+  check_volume_params(*params, depth);
+  check_layers(source.layers, target.layers);
+  const MutableImage& one = target.layers.front();
+  const VolumeBox box{one.rect, target.first, static_cast<int32_t>(target.layers.size())};
+  const VolumeBox needed =
+      volume_source_box(request.plan(), box, one.width, one.height, source.count);
+  const auto held = static_cast<int32_t>(source.layers.size());
+  const bool layers = target.count == source.count && target.first >= 0 &&
+                      box.first + box.layers <= target.count && source.first <= needed.first &&
+                      source.first + held >= needed.first + needed.layers;
+  const bool pixels =
+      std::all_of(source.layers.begin(), source.layers.end(),
+                  [&](const ConstImage& image) { return image.rect.contains(needed.rect); }) &&
+      std::all_of(target.layers.begin(), target.layers.end(),
+                  [&](const MutableImage& image) { return image.rect == one.rect; });
+  if (!layers || !pixels) {
+    throw Error(ErrorCode::kInternal, "source and target don't fit each other");
+  }
+}
+
 }  // namespace
 
 struct Engine::Impl {
@@ -117,30 +144,31 @@ struct Engine::Impl {
 
 void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks& callbacks,
                                   Report& report) {
-  report.noise = *request.noise;
+  check_part(request);
+  const auto& [given, depth, noise, source, target] = request;
+  const auto layers = static_cast<int32_t>(target.layers.size());
+  report.noise = *noise;
   bool noisy = false;
-  for (int32_t c = 0; c < report.noise.channels; ++c) noisy |= report.noise.sigma[0][c] > 0;
+  for (int32_t c = 0; c < noise->channels; ++c) noisy |= noise->sigma[0][c] > 0;
   std::atomic<int64_t> not_finite{0};
-  pool.parallel_for(static_cast<int32_t>(request.layers.size()), [&](int32_t z, int32_t) {
-    not_finite += count_not_finite(request.layers[z], request.layers[z].rect);
+  pool.parallel_for(layers, [&](int32_t z, int32_t) {
+    not_finite += count_not_finite(request.under_target(z), target.layers[z].rect);
   });
   report.replaced_pixels = not_finite;
-  report.changed = !changes_nothing(*request.params, report.noise);
+  report.changed = !changes_nothing(*given, *noise);
   if (!report.changed) {
-    report.note = noisy ? "these settings remove nothing" : "no noise was found";
+    report.note =
+        noisy ? sentence("these settings remove nothing") : sentence("no noise was found");
     report.device = "none";
-    for (size_t z = 0; z < request.layers.size(); ++z) {
-      copy_pixels(request.layers[z], request.targets[z]);
-    }
+    for (int32_t z = 0; z < layers; ++z) copy_pixels(request.under_target(z), target.layers[z]);
     return callbacks.report(1.0);
   }
-  Params params = *request.params;
+  Params params = *given;
   params.scales = 1;
-  const Plan plan = make_plan(params, request.layers.front().format, report.noise);
-  const VolumePlan volume = make_volume_plan(params, request.depth, plan.channels, report.noise);
-  const Stopwatch watch;
+  const Plan plan = make_plan(params, source.layers.front().format, *noise);
+  const VolumePlan volume = request.plan();
   run(
-      VolumeWork(plan, volume, request.layers, request.targets, callbacks), params,
+      VolumeWork(plan, volume, source, target, callbacks), params,
       [&](const Backend& backend) { return backend.supports_volume(plan, volume); }, report);
 }
 
@@ -194,17 +222,68 @@ Status Engine::denoise_volume(const Params& params, int32_t depth,
                               std::span<const MutableImage> targets, const Callbacks& callbacks,
                               Report& report) {
   report = {};
-  return guard([&] {
-    check_volume(params, depth, layers, targets);
-    const Stopwatch watch;
+  double estimate = 0;
+  Status status = guard([&] {
+    check_volume_params(params, depth);
+    check_layers(layers, targets);
+    if (layers.size() != targets.size()) {
+      throw Error(ErrorCode::kBadInput, sentence("a volume needs layers, and a target for each"));
+    }
+    NoiseModel noise;
     const Callbacks quiet{callbacks.cancel, {}};
-    const NoiseModel noise = params.auto_sigma ? estimate_volume_noise(layers, impl_->pool, quiet)
-                                               : white_noise(layers.front().format.colours(),
-                                                             static_cast<float>(params.sigma));
-    report.estimate = watch.seconds();
-    impl_->denoise_volume({&params, depth, &noise, layers, targets}, callbacks, report);
-    report.total = watch.seconds() - report.estimate;
+    throw_if_failed(volume_noise(params, layers, quiet, noise, &estimate));
+    const auto count = static_cast<int32_t>(layers.size());
+    throw_if_failed(denoise_volume_part(params, depth, noise, {count, 0, layers},
+                                        {count, 0, targets}, callbacks, report));
   });
+  report.estimate = estimate;
+  return status;
+}
+
+Status Engine::volume_noise(const Params& params, std::span<const ConstImage> layers,
+                            const Callbacks& callbacks, NoiseModel& noise, double* seconds) {
+  const Stopwatch watch;
+  const Status status = guard([&] {
+    throw_if_failed(validate(params));
+    if (layers.empty()) {
+      throw Error(ErrorCode::kBadInput, sentence("a volume needs layers, and a target for each"));
+    }
+    noise = white_noise(layers.front().format.colours(), static_cast<float>(params.sigma));
+    if (!params.auto_sigma) return;
+    for (const int32_t z : measured_layers(static_cast<int32_t>(layers.size()))) {
+      check_image(layers[z].format, layers[z].width, layers[z].height, layers[z].rect,
+                  layers[z].data);
+      if (!is_whole(layers[z])) {
+        throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
+      }
+    }
+    noise = estimate_volume_noise(layers, impl_->pool, callbacks);
+  });
+  if (seconds != nullptr) *seconds = watch.seconds();
+  return status;
+}
+
+Status Engine::volume_source(const Params& params, int32_t depth, PixelFormat format,
+                             const NoiseModel& noise, const VolumeBox& box, int32_t width,
+                             int32_t height, int32_t count, VolumeBox& source) {
+  return guard([&] {
+    check_volume_params(params, depth);
+    source = volume_source_box(make_volume_plan(params, depth, format.colours(), noise), box, width,
+                               height, count);
+  });
+}
+
+Status Engine::denoise_volume_part(const Params& params, int32_t depth, const NoiseModel& noise,
+                                   const VolumePart<ConstImage>& source,
+                                   const VolumePart<MutableImage>& target,
+                                   const Callbacks& callbacks, Report& report) {
+  const Stopwatch watch;
+  report = {};
+  const Status status = guard([&] {
+    impl_->denoise_volume({&params, depth, &noise, source, target}, callbacks, report);
+  });
+  report.total = watch.seconds();
+  return status;
 }
 
 Engine::Engine(EngineOptions options) : impl_(std::make_unique<Impl>(options)) {}
@@ -219,7 +298,7 @@ std::vector<DeviceInfo> Engine::devices() {
 Status Engine::estimate(const ConstImage& image, const Callbacks& callbacks, NoiseModel& noise) {
   return guard([&] {
     check_image(image.format, image.width, image.height, image.rect, image.data);
-    if (image.rect != Rect{0, 0, image.width, image.height}) {
+    if (!is_whole(image)) {
       throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
     }
     noise = estimate_noise(image, impl_->pool, callbacks);

@@ -44,6 +44,23 @@ struct Report {
   int64_t replaced_pixels = 0;  // not finite: left as they were
 };
 
+// Some layers of a volume of `count` layers, from the first-th on: images of one format, size and
+// rectangle.
+template <typename Image>
+struct VolumePart {
+  int32_t count = 0, first = 0;
+  std::span<const Image> layers;
+};
+
+// A rectangle of some layers of a volume.
+struct VolumeBox {
+  Rect rect;
+  int32_t first = 0, layers = 0;
+};
+
+// The layers that a volume of `count` is measured on, evenly spread.
+std::vector<int32_t> measured_layers(int32_t count);
+
 class Engine {
  public:
   explicit Engine(EngineOptions options);
@@ -87,6 +104,22 @@ class Engine {
   Status denoise_volume(const Params& params, int32_t depth, std::span<const ConstImage> layers,
                         std::span<const MutableImage> targets, const Callbacks& callbacks,
                         Report& report);
+
+  // noise_for() a volume: the mean of its measured_layers(). Other layers may be missing.
+  Status volume_noise(const Params& params, std::span<const ConstImage> layers,
+                      const Callbacks& callbacks, NoiseModel& noise, double* seconds);
+
+  // source_rect() for a part of a volume of `count` layers of width x height.
+  Status volume_source(const Params& params, int32_t depth, PixelFormat format,
+                       const NoiseModel& noise, const VolumeBox& box, int32_t width, int32_t height,
+                       int32_t count, VolumeBox& source);
+
+  // Fills part of a volume, any rectangle of any layers, from a source that holds at least
+  // volume_source() of it: the same pixels as denoise_volume() with this noise gives there.
+  Status denoise_volume_part(const Params& params, int32_t depth, const NoiseModel& noise,
+                             const VolumePart<ConstImage>& source,
+                             const VolumePart<MutableImage>& target, const Callbacks& callbacks,
+                             Report& report);
 
  private:
   struct Impl;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "rect.h"
 
@@ -52,6 +53,15 @@ inline const void* pixel_at(const ConstImage& image, int32_t x, int32_t y) {
 inline void* pixel_at(const MutableImage& image, int32_t x, int32_t y) {
   return static_cast<uint8_t*>(image.data) + (y - image.rect.y) * image.row_bytes +
          ptrdiff_t{x - image.rect.x} * image.format.pixel_bytes();
+}
+
+// Fills target from an image of the same format that holds its rectangle.
+inline void copy_pixels(const ConstImage& source, const MutableImage& target) {
+  const Rect& rect = target.rect;
+  for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+    std::memcpy(pixel_at(target, rect.x, y), pixel_at(source, rect.x, y),
+                static_cast<size_t>(rect.width) * target.format.pixel_bytes());
+  }
 }
 
 }  // namespace grainless

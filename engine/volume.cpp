@@ -2,6 +2,7 @@
 #include "volume.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "noise_estimate.h"
 
@@ -19,37 +20,48 @@ constexpr int32_t kTurns = 2;
 
 }  // namespace
 
+VolumeBox volume_source_box(const VolumePlan& volume, const VolumeBox& box, int32_t width,
+                            int32_t height, int32_t count) {
+  const Rect reach = expand(box.rect, volume.margin() + kFillRadius);
+  const int32_t first = std::max(0, box.first - volume.reach());
+  const int32_t end = std::min(count, box.first + box.layers + volume.reach());
+  return {intersect(reach, {0, 0, width, height}), first, end - first};
+}
+
 VolumeWork::VolumeWork(const Plan& plan, const VolumePlan& volume,
-                       std::span<const ConstImage> layers, std::span<const MutableImage> targets,
+                       const VolumePart<ConstImage>& source, const VolumePart<MutableImage>& target,
                        const Callbacks& callbacks)
     : plan_(plan),
       volume_(volume),
       callbacks_(callbacks),
-      width_(layers.front().width),
-      height_(layers.front().height),
-      layers_(static_cast<int32_t>(layers.size())) {
-  for (const ConstImage& layer : layers) {
-    sources_.push_back({const_cast<void*>(layer.data), layer.row_bytes});
+      count_(source.count),
+      first_(target.first),
+      source_first_(source.first),
+      targets_(target.layers.begin(), target.layers.end()) {
+  const MutableImage& one = target.layers.front();
+  cut_ = volume_source_box(volume, {one.rect, first_, 1}, one.width, one.height, count_).rect;
+  for (const ConstImage& layer : source.layers) {
+    sources_.push_back({const_cast<void*>(pixel_at(layer, cut_.x, cut_.y)), layer.row_bytes});
   }
-  for (const MutableImage& target : targets) targets_.push_back({target.data, target.row_bytes});
 }
 
 Rect VolumeWork::grown(const Rect& tile) const {
   const int32_t reach = volume_.reach();
-  return intersect({0, tile.y - reach, 1, tile.height + 2 * reach}, area());
+  return intersect({0, tile.y - reach, 1, tile.height + 2 * reach}, {0, 0, 1, count_});
 }
 
 // A backend that takes one run at a time cuts its slab itself.
 TileSize VolumeWork::choose_tile(const Backend& backend, int32_t devices) const {
   const int32_t streams = std::max(1, backend.concurrency());
-  const int64_t voxels = int64_t{width_} * height_;
-  const auto least = static_cast<int32_t>(std::min<int64_t>(kSharedVoxels / voxels + 1, layers_));
+  const int32_t layers = area().height;
+  const auto least =
+      static_cast<int32_t>(std::min<int64_t>(kSharedVoxels / cut_.area() + 1, layers));
   const int32_t parts = devices * (streams > 1 ? streams * kTurns : 1);
-  int32_t slab = std::max(least, (layers_ + parts - 1) / parts);
+  int32_t slab = std::max(least, (layers + parts - 1) / parts);
   const uint64_t budget = backend.budget() / streams;
   const auto fits = [&](int32_t count) {
-    const int32_t held = std::min(count + 2 * volume_.reach(), layers_);
-    return backend.slab_bytes(plan_, volume_, width_, height_, held, count) <= budget;
+    const int32_t held = std::min(count + 2 * volume_.reach(), count_);
+    return backend.slab_bytes(plan_, volume_, cut_.width, cut_.height, held, count) <= budget;
   };
   while (slab > 1 && !fits(slab)) slab = (slab + 1) / 2;
   return {1, slab};
@@ -58,21 +70,43 @@ TileSize VolumeWork::choose_tile(const Backend& backend, int32_t devices) const 
 void VolumeWork::run(Backend& backend, const Rect& tile, const Callbacks& callbacks,
                      AbiTiming* timing) const {
   const Rect in = grown(tile);
+  const std::span targets = std::span(targets_).subspan(tile.y - first_, tile.height);
+  const bool whole = targets.front().rect == cut_;
+  const ptrdiff_t row = ptrdiff_t{cut_.width} * plan_.format.pixel_bytes();
+  std::vector<std::unique_ptr<uint8_t[]>> results;
+  std::vector<AbiLayer> layers;
+  for (const MutableImage& target : targets) {
+    if (!whole) results.push_back(std::make_unique_for_overwrite<uint8_t[]>(row * cut_.height));
+    layers.push_back(whole ? AbiLayer{target.data, target.row_bytes}
+                           : AbiLayer{results.back().get(), row});
+  }
   backend.run_slab(plan_, volume_,
-                   {width_, height_, layers_, in.y, in.height, tile.y, tile.height,
-                    sources_.data() + in.y, targets_.data() + tile.y},
+                   {cut_.width, cut_.height, count_, in.y, in.height, tile.y, tile.height,
+                    sources_.data() + (in.y - source_first_), layers.data()},
                    callbacks, timing);
+  for (size_t z = 0; z < results.size(); ++z) {
+    copy_pixels({plan_.format, targets[z].width, targets[z].height, cut_, results[z].get(), row},
+                targets[z]);
+  }
+}
+
+std::vector<int32_t> measured_layers(int32_t count) {
+  const int32_t measured = std::min(count, kMeasuredLayers);
+  std::vector<int32_t> layers;
+  for (int32_t i = 0; i < measured; ++i) {
+    layers.push_back(static_cast<int32_t>((int64_t{2} * i + 1) * count / (2 * measured)));
+  }
+  return layers;
 }
 
 NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, ThreadPool& pool,
                                  const Callbacks& callbacks) {
-  const auto count = static_cast<int32_t>(layers.size());
-  const int32_t measured = std::min(count, kMeasuredLayers);
-  NoiseModel mean = white_noise(layers.front().format.colours(), 0);
-  for (int32_t i = 0; i < measured; ++i) {
-    const int32_t z = static_cast<int32_t>((int64_t{2} * i + 1) * count / (2 * measured));
+  const std::vector<int32_t> measured = measured_layers(static_cast<int32_t>(layers.size()));
+  const auto count = static_cast<float>(measured.size());
+  NoiseModel mean = white_noise(layers[measured.front()].format.colours(), 0);
+  for (const int32_t z : measured) {
     const NoiseModel noise = estimate_noise(layers[z], pool, callbacks);
-    for (int32_t c = 0; c < mean.channels; ++c) mean.sigma[0][c] += noise.sigma[0][c] / measured;
+    for (int32_t c = 0; c < mean.channels; ++c) mean.sigma[0][c] += noise.sigma[0][c] / count;
   }
   return mean;
 }

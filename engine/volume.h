@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "denoise.h"
 #include "noise_model.h"
 #include "thread_pool.h"
 #include "tile_scheduler.h"
@@ -10,15 +11,20 @@
 
 namespace grainless {
 
+// What a box of a volume of `count` layers of width x height depends on, as far as there is any.
+VolumeBox volume_source_box(const VolumePlan& volume, const VolumeBox& box, int32_t width,
+                            int32_t height, int32_t count);
+
 // A volume as work for the scheduler, which knows of a slab as a tile one pixel wide and as high as
-// the slab has layers.
+// the slab has layers. Backends take whole layers: a part of a volume is one of its own to them,
+// cut out with what the part depends on. Only the ends and borders that are the volume's reflect
+// what anybody sees.
 class VolumeWork final : public TileWork {
  public:
-  // Whole images of one size and format, as many sources as targets.
-  VolumeWork(const Plan& plan, const VolumePlan& volume, std::span<const ConstImage> layers,
-             std::span<const MutableImage> targets, const Callbacks& callbacks);
+  VolumeWork(const Plan& plan, const VolumePlan& volume, const VolumePart<ConstImage>& source,
+             const VolumePart<MutableImage>& target, const Callbacks& callbacks);
 
-  Rect area() const override { return {0, 0, 1, layers_}; }
+  Rect area() const override { return {0, first_, 1, static_cast<int32_t>(targets_.size())}; }
   const Callbacks& callbacks() const override { return callbacks_; }
   int32_t smallest_side() const override { return 1; }
   TileSize choose_tile(const Backend& backend, int32_t devices) const override;
@@ -32,11 +38,13 @@ class VolumeWork final : public TileWork {
   const Plan& plan_;
   const VolumePlan& volume_;
   const Callbacks& callbacks_;
-  const int32_t width_, height_, layers_;
-  std::vector<AbiLayer> sources_, targets_;
+  const int32_t count_, first_, source_first_;
+  Rect cut_;  // of the layers, what the backends see
+  std::vector<AbiLayer> sources_;
+  std::vector<MutableImage> targets_;
 };
 
-// The mean of what some layers, evenly spread, say of their noise; white, as a volume's noise has
+// The mean of what the measured_layers() say of their noise; white, as a volume's noise has
 // one level of resolution.
 NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, ThreadPool& pool,
                                  const Callbacks& callbacks);

@@ -19,6 +19,8 @@ struct VolumePlan {
 
   // Layers before and after one that its result depends on.
   int32_t reach() const { return depth + layers / 2; }
+  // Pixels round one that its result depends on, beyond what fills its invalid neighbours.
+  int32_t margin() const { return nlm.radius + nlm.patch / 2; }
 };
 
 // The layers of a patch are its side, or fewer where the box has no more. params must be valid;

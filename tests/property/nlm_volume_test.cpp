@@ -205,6 +205,181 @@ TEST(Volume, SlabsAndThreadsDoNotShow) {
   for (size_t z = 3; z + 3 < part.size(); ++z) EXPECT_EQ(part[z].bytes, one[10 + z].bytes) << z;
 }
 
+// A noisy picture of which a quarter is transparent.
+TestImage with_holes(PixelFormat format, int32_t width, int32_t height, uint32_t seed) {
+  TestImage image = test::noisy_picture(format, width, height, kSigma, seed);
+  for (int32_t y = 0; y < height; ++y) {
+    for (int32_t x = 0; x < width; ++x) {
+      if ((x / 5 + y / 3 + seed) % 4 != 0) continue;
+      auto* pixel = static_cast<uint8_t*>(pixel_at(image.target(), x, y));
+      std::memset(pixel + (format.channels - 1) * format.component_bytes(), 0,
+                  format.component_bytes());
+    }
+  }
+  return image;
+}
+
+// What is needed of each layer, as an image of its own.
+std::vector<uint8_t> cut_out(const ConstImage& image, const Rect& rect) {
+  std::vector<uint8_t> bytes(rect.area() * image.format.pixel_bytes());
+  copy_pixels(image, {image.format, image.width, image.height, rect, bytes.data(),
+                      ptrdiff_t{rect.width} * image.format.pixel_bytes()});
+  return bytes;
+}
+
+struct PartCase {
+  PixelFormat format;
+  int32_t width, height, count, depth, search, patch;
+};
+
+class VolumePartTest : public testing::TestWithParam<PartCase> {
+ protected:
+  void SetUp() override {
+    const PartCase& test = GetParam();
+    for (int32_t z = 0; z < test.count; ++z) {
+      const uint32_t seed = 3 + z;
+      layers_.push_back(
+          test.format.has_alpha()
+              ? with_holes(test.format, test.width, test.height, seed)
+              : test::noisy_picture(test.format, test.width, test.height, kSigma, seed));
+    }
+    params_ = volume_params(test.search, test.patch);
+    params_.detail = 20;
+    noise_ = white_noise(test.format.colours(), kSigma);
+    whole_ = layers_;
+    ASSERT_TRUE(
+        engine_.denoise_volume(params_, test.depth, views(layers_), targets(whole_), {}, report_)
+            .ok());
+    ASSERT_TRUE(report_.changed);
+  }
+
+  // The box from no more than volume_source() of it, compared with the whole one's pixels.
+  void check(const VolumeBox& box) {
+    const PartCase& test = GetParam();
+    const PixelFormat format = test.format;
+    VolumeBox needed;
+    ASSERT_TRUE(engine_
+                    .volume_source(params_, test.depth, format, noise_, box, test.width,
+                                   test.height, test.count, needed)
+                    .ok());
+    std::vector<std::vector<uint8_t>> bytes;
+    std::vector<ConstImage> sources;
+    for (int32_t z = needed.first; z < needed.first + needed.layers; ++z) {
+      bytes.push_back(cut_out(layers_[z].view(), needed.rect));
+      sources.push_back({format, test.width, test.height, needed.rect, bytes.back().data(),
+                         ptrdiff_t{needed.rect.width} * format.pixel_bytes()});
+    }
+    const ptrdiff_t row = ptrdiff_t{box.rect.width} * format.pixel_bytes();
+    std::vector<std::vector<uint8_t>> results(box.layers);
+    std::vector<MutableImage> into;
+    for (auto& result : results) {
+      result.assign(row * box.rect.height, 0x5a);
+      into.push_back({format, test.width, test.height, box.rect, result.data(), row});
+    }
+    const Status status = engine_.denoise_volume_part(params_, test.depth, noise_,
+                                                      {test.count, needed.first, sources},
+                                                      {test.count, box.first, into}, {}, report_);
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (int32_t z = 0; z < box.layers; ++z) {
+      EXPECT_EQ(results[z], cut_out(whole_[box.first + z].view(), box.rect))
+          << "layer " << box.first + z << " at " << box.rect.x << ", " << box.rect.y;
+    }
+  }
+
+  Engine engine_{{"", 3}};
+  Params params_;
+  NoiseModel noise_;
+  Report report_;
+  std::vector<TestImage> layers_, whole_;
+};
+
+TEST_P(VolumePartTest, HasTheBitsOfTheWhole) {
+  const auto& [format, width, height, count, depth, search, patch] = GetParam();
+  const Rect middle{width / 3, height / 3, std::max(1, width / 4), std::max(1, height / 4)};
+  for (const int32_t z : {0, count / 2, count - 1}) {
+    check({middle, z, 1});
+    check({{0, 0, std::min(width, 7), std::min(height, 5)}, z, 1});
+    check({{width - 1, height - 1, 1, 1}, z, 1});
+    check({{0, height / 2, width, 1}, z, 1});
+    check({{0, 0, width, height}, z, 1});
+  }
+  check({middle, 0, count});
+  check({middle, count / 3, count - count / 3});
+}
+
+constexpr PartCase kPartCases[] = {
+    {{Component::kU8, 1}, 150, 90, 9, 1, 5, 3}, {{Component::kU8, 3}, 70, 140, 5, 2, 7, 0},
+    {{Component::kU16, 4}, 60, 50, 8, 1, 5, 4}, {{Component::kFloat, 2}, 64, 40, 7, 3, 9, 5},
+    {{Component::kU8, 2}, 3, 2, 3, 15, 11, 7},  {{Component::kFloat, 3}, 40, 33, 40, 2, 3, 2},
+};
+INSTANTIATE_TEST_SUITE_P(Cases, VolumePartTest, testing::ValuesIn(kPartCases));
+
+TEST(Volume, ThePartsOfNoChangeAreTheOriginals) {
+  Engine engine({"", 1});
+  const std::vector<TestImage> noisy = burst({Component::kU8, 3}, 3, kSigma);
+  std::vector<TestImage> result(noisy.begin() + 1, noisy.begin() + 2);
+  std::fill(result[0].bytes.begin(), result[0].bytes.end(), 0);
+  Params params = volume_params(5, 3);
+  params.strength = 0;
+  Report report;
+  const std::vector<ConstImage> sources = views(noisy);
+  const std::vector<MutableImage> into = targets(result);
+  ASSERT_TRUE(engine
+                  .denoise_volume_part(params, 1, white_noise(3, kSigma), {3, 0, sources},
+                                       {3, 1, into}, {}, report)
+                  .ok());
+  EXPECT_FALSE(report.changed);
+  EXPECT_FALSE(report.note.empty());
+  EXPECT_EQ(result[0].bytes, noisy[1].bytes);
+}
+
+TEST(Volume, PartsThatDoNotFitAreRefused) {
+  Engine engine({"", 1});
+  const std::vector<TestImage> noisy = burst({Component::kU8, 1}, 6, kSigma);
+  std::vector<TestImage> results = noisy;
+  const std::vector<ConstImage> sources = views(noisy);
+  const std::vector<MutableImage> into = targets(results);
+  const Params params = volume_params(5, 3);
+  const auto code = [&](const VolumePart<ConstImage>& source,
+                        const VolumePart<MutableImage>& target) {
+    Report report;
+    return engine.denoise_volume_part(params, 1, white_noise(1, kSigma), source, target, {}, report)
+        .code();
+  };
+  const std::span all(sources);
+  const std::span one = std::span(into).first(1);
+  EXPECT_EQ(code({6, 1, all.subspan(1, 5)}, {6, 3, one}), ErrorCode::kOk);
+  EXPECT_EQ(code({6, 2, all.subspan(2, 4)}, {6, 3, one}), ErrorCode::kInternal) << "reaches to 1";
+  EXPECT_EQ(code({6, 0, all.first(5)}, {6, 3, one}), ErrorCode::kInternal) << "reaches to 5";
+  EXPECT_EQ(code({6, 0, all}, {6, 6, one}), ErrorCode::kInternal);
+  EXPECT_EQ(code({6, 0, all}, {6, -1, one}), ErrorCode::kInternal);
+  EXPECT_EQ(code({6, 0, all}, {5, 0, one}), ErrorCode::kInternal);
+  EXPECT_EQ(code({6, 0, all}, {6, 0, {}}), ErrorCode::kBadInput);
+  std::vector<ConstImage> narrow = sources;
+  for (ConstImage& image : narrow) image.rect.width = 40;
+  EXPECT_EQ(code({6, 0, narrow}, {6, 3, one}), ErrorCode::kInternal);
+}
+
+TEST(Volume, MeasuredLayersAloneGiveTheSameNoise) {
+  EXPECT_EQ(measured_layers(3), (std::vector<int32_t>{0, 1, 2}));
+  const std::vector<int32_t> chosen = measured_layers(20);
+  EXPECT_EQ(chosen.size(), 9u);
+  EXPECT_GT(chosen.front(), 0);
+  EXPECT_LT(chosen.back(), 19);
+  Engine engine({"", 2});
+  const std::vector<TestImage> noisy = burst({Component::kU8, 3}, 20, 12);
+  Params params = volume_params(5, 3);
+  params.auto_sigma = true;
+  NoiseModel all, some;
+  const std::vector<ConstImage> layers = views(noisy);
+  std::vector<ConstImage> alone;
+  for (const int32_t z : chosen) alone.push_back(layers[z]);
+  ASSERT_TRUE(engine.volume_noise(params, layers, {}, all, nullptr).ok());
+  ASSERT_TRUE(engine.volume_noise(params, alone, {}, some, nullptr).ok());
+  EXPECT_NEAR(all.sigma[0][0], 12, 4);
+  for (int32_t c = 0; c < 3; ++c) EXPECT_EQ(all.sigma[0][c], some.sigma[0][c]);
+}
+
 TEST(Volume, SigmaIsMeasuredOnTheLayers) {
   Engine engine({"", 2});
   const std::vector<TestImage> noisy = burst({Component::kFloat, 1}, 4, 10);

@@ -82,6 +82,39 @@ TEST_F(VolumeFallback, OneCardOrSeveralTakeSlabs) {
   EXPECT_TRUE(together.fallbacks.empty());
 }
 
+// A card gets the part as a volume of its own, with what the part depends on.
+TEST_F(VolumeFallback, PartsOfAVolumeAreTheCpusToo) {
+  const Rect part{90, 70, 61, 33};
+  constexpr int32_t kFirst = 140, kCount = 6;
+  const auto cut = [&](const std::string& module_dir, std::string& device) {
+    Engine engine({module_dir, 2});
+    std::vector<TestImage> results(layers_.begin() + kFirst, layers_.begin() + kFirst + kCount);
+    std::vector<ConstImage> sources;
+    std::vector<MutableImage> targets;
+    for (const TestImage& layer : layers_) sources.push_back(layer.view());
+    for (TestImage& result : results) {
+      std::fill(result.bytes.begin(), result.bytes.end(), 0);
+      MutableImage target = result.target();
+      target.data = pixel_at(target, part.x, part.y);
+      target.rect = part;
+      targets.push_back(target);
+    }
+    Report report;
+    const Status status =
+        engine.denoise_volume_part(params_, 1, white_noise(1, 10), {kLayers, 0, sources},
+                                   {kLayers, kFirst, targets}, {}, report);
+    EXPECT_TRUE(status.ok()) << status.message();
+    device = report.device;
+    return results;
+  };
+  std::string card, processor;
+  const auto results = cut(std::string(FAKE_MODULES) + "/fake-good", card);
+  const auto expected = cut("", processor);
+  EXPECT_EQ(card, "cuda:0");
+  EXPECT_EQ(processor, "cpu");
+  for (int32_t z = 0; z < kCount; ++z) EXPECT_EQ(results[z].bytes, expected[z].bytes) << z;
+}
+
 TEST_F(VolumeFallback, WhatACardCanNotDoTheCpuDoesAndSays) {
   fault("LACKS_VOLUMES", 1);
   const Report report = run();
