@@ -75,15 +75,23 @@ Image blurred(std::vector<double> values, int32_t side, int32_t times) {
   return image_of(values, side);
 }
 
-// The paper's equations in NumPy 2 with its own FFT, on the same patterns (shift 0 against 3).
+double fsim_of_patterns(int32_t channels, int32_t width, int32_t height) {
+  return fsim(pattern(channels, width, height, 0), pattern(channels, width, height, 3));
+}
+
+// The same equations in NumPy 2 with its own FFT, on the same patterns (shift 0 against 3).
 TEST(Fsim, AgreesWithPlainNumpy) {
-  const auto of = [](int32_t channels, int32_t width, int32_t height) {
-    return fsim(pattern(channels, width, height, 0), pattern(channels, width, height, 3));
-  };
-  EXPECT_NEAR(of(1, 60, 45), 0.901609714341, 1e-6);
-  EXPECT_NEAR(of(1, 64, 31), 0.893991407940, 1e-6);
-  EXPECT_NEAR(of(3, 60, 45), 0.884280302566, 1e-6);
-  EXPECT_NEAR(of(3, 64, 31), 0.882019275078, 1e-6);
+  EXPECT_NEAR(fsim_of_patterns(1, 60, 45), 0.872576806682, 1e-6);
+  EXPECT_NEAR(fsim_of_patterns(1, 64, 31), 0.862613974056, 1e-6);
+  EXPECT_NEAR(fsim_of_patterns(3, 60, 45), 0.872962400976, 1e-6);
+  EXPECT_NEAR(fsim_of_patterns(3, 64, 31), 0.876049567812, 1e-6);
+}
+
+// piq 0.8.0 from PyPI, another program after the authors' one. Photographs differ less:
+// docs/quality.md.
+TEST(Fsim, AgreesWithAnotherProgram) {
+  EXPECT_NEAR(fsim_of_patterns(1, 60, 45), 0.872631, 1e-4);
+  EXPECT_NEAR(fsim_of_patterns(1, 64, 48), 0.871897, 1e-4);
 }
 
 TEST(Fsim, IsOneForThePictureItselfAndSymmetric) {
@@ -114,11 +122,11 @@ TEST(Fsim, FallsWithNoiseAndWithBlur) {
   }
 }
 
-TEST(Fsim, BrightnessDoesNotMatter) {
+TEST(Fsim, BrightnessHardlyMatters) {  // it does to the edge, outside of which is 0
   std::vector<double> values = scene(64);
   const Image a = image_of(values, 64);
   for (double& value : values) value += 20;
-  EXPECT_NEAR(fsim(a, image_of(values, 64)), 1, 1e-6);
+  EXPECT_NEAR(fsim(a, image_of(values, 64)), 1, 2e-3);
 }
 
 TEST(Fsim, LargePicturesAreTakenAtTheirSmallerScale) {

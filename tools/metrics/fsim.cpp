@@ -24,12 +24,19 @@ namespace {
 // one's in radians.
 constexpr int32_t kScales = 4, kOrientations = 4;
 constexpr double kFinestPeriod = 6;  // pixels; doubles from scale to scale
-constexpr double kRadialDeviation = 0.5978, kAngularDeviation = 0.6545;
+constexpr double kRadialDeviation = 0.597837001, kAngularDeviation = std::numbers::pi / 4.8;
 constexpr double kSmallest = 1e-4;                             // epsilon of the phase congruency
 constexpr double kT1 = 0.85, kT2 = 160, kT3 = 200, kT4 = 200;  // of PC, gradient, I and Q
 constexpr double kLambda = 0.03;                               // exponent of the chrominances
 constexpr int32_t kSide = 256;
 constexpr double kLeastWeight = 1e-9;  // so that pictures without any feature have a value
+
+// Not in the paper, but in the authors' program, which has Kovesi's phase congruency ("Phase
+// congruency detects corners and edges", 2003): a low-pass for the corners of the spectrum, and
+// what is taken off the energy, in deviations above the mean of noise alone.
+constexpr double kCutoff = 0.45;  // cycles a pixel
+constexpr int32_t kCutoffOrder = 15;
+constexpr double kNoiseDeviations = 2, kNoiseShare = 1 / 1.7;
 
 struct Reduced {
   int32_t width, height;
@@ -67,15 +74,15 @@ Reduced reduce(const ConstImage& image) {
   return reduced;
 }
 
-// Scharr's gradient magnitude; the border's pixels repeat outside.
+// Scharr's gradient magnitude; outside is 0, as in the authors' program.
 std::vector<double> gradient_of(const Reduced& image) {
   std::vector<double> gradient(image.luma.size());
   for (int32_t y = 0; y < image.height; ++y) {
     for (int32_t x = 0; x < image.width; ++x) {
       const auto at = [&](int32_t dx, int32_t dy) {
-        const int32_t u = std::clamp(x + dx, 0, image.width - 1);
-        const int32_t v = std::clamp(y + dy, 0, image.height - 1);
-        return image.luma[size_t(v) * size_t(image.width) + size_t(u)];
+        const int32_t u = x + dx, v = y + dy;
+        const bool inside = u >= 0 && v >= 0 && u < image.width && v < image.height;
+        return inside ? image.luma[size_t(v) * size_t(image.width) + size_t(u)] : 0.0;
       };
       const double gx =
           3 * (at(1, -1) - at(-1, -1)) + 10 * (at(1, 0) - at(-1, 0)) + 3 * (at(1, 1) - at(-1, 1));
@@ -94,8 +101,8 @@ struct Frequencies {
   Frequencies(int32_t width, int32_t height) {
     for (int32_t v = 0; v < height; ++v) {
       for (int32_t u = 0; u < width; ++u) {
-        const double fx = double(u <= width / 2 ? u : u - width) / width;
-        const double fy = double(v <= height / 2 ? v : v - height) / height;
+        const double fx = double(2 * u < width ? u : u - width) / width;
+        const double fy = double(2 * v < height ? v : v - height) / height;
         log_radius.push_back(std::log(std::hypot(fx, fy)));
         angle.push_back(std::atan2(-fy, fx));
       }
@@ -110,31 +117,94 @@ double log_gabor(double log_radius, double angle, int32_t scale, int32_t orienta
   const double radial = (log_radius - centre) / kRadialDeviation;
   const double turn = angle - std::numbers::pi * orientation / kOrientations;
   const double angular = std::remainder(turn, 2 * std::numbers::pi) / kAngularDeviation;
-  return std::exp(-(radial * radial + angular * angular) / 2);
+  const double corners = std::exp(2 * kCutoffOrder * (log_radius - std::log(kCutoff)));
+  return std::exp(-(radial * radial + angular * angular) / 2) / (1 + corners);
 }
 
-// Equation 4: local energy over the sum of amplitudes. The filters pass one half of the
-// frequencies, so that real and imaginary part are the even and odd response.
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + ptrdiff_t(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+// The filters of one orientation and what they find. They pass one half of the frequencies, so
+// that real and imaginary part of a response are the even and the odd filter's.
+struct Orientation {
+  std::vector<double> filters[kScales];
+  std::vector<Complex> responses[kScales];
+
+  Orientation(const Spectrum& spectrum, const Frequencies& frequencies, int32_t number) {
+    for (int32_t s = 0; s < kScales; ++s) {
+      Spectrum response = spectrum;
+      for (size_t i = 0; i < response.at.size(); ++i) {
+        const double filter = log_gabor(frequencies.log_radius[i], frequencies.angle[i], s, number);
+        filters[s].push_back(filter);
+        response.at[i] *= filter;
+      }
+      backward_transform(response);
+      responses[s] = std::move(response.at);
+    }
+  }
+};
+
+// Energy that white noise alone hardly exceeds. Its power is that of the finest scale, whose
+// response to the picture is mostly noise: half of a Rayleigh distribution's squares are below
+// ln 2 times their mean. The sum of the even filters turns it into a normal distribution, whose
+// length with the odd one's is Rayleigh's again.
+double noise_energy(const Orientation& orientation, int32_t width, int32_t height) {
+  std::vector<double> squares;
+  for (const Complex& response : orientation.responses[0]) squares.push_back(std::norm(response));
+  double finest = 0, all = 0;
+  for (int32_t v = 0; v < height; ++v) {
+    for (int32_t u = 0; u < width; ++u) {
+      const size_t at = size_t(v) * size_t(width) + size_t(u);
+      const size_t opposite =
+          size_t((height - v) % height) * size_t(width) + size_t((width - u) % width);
+      double even = 0;
+      for (const auto& filter : orientation.filters) even += (filter[at] + filter[opposite]) / 2;
+      all += even * even;
+      finest += orientation.filters[0][at] * orientation.filters[0][at];
+    }
+  }
+  const double power = median_of(std::move(squares)) / std::numbers::ln2 / finest;
+  const double mean = std::sqrt(std::numbers::pi / 2);
+  const double deviation = std::sqrt(2 - std::numbers::pi / 2);
+  return std::sqrt(power * all) * (mean + kNoiseDeviations * deviation) * kNoiseShare;
+}
+
+// Kovesi's second measure of a pixel's local energy, finer than the length of the sum: each
+// scale's part along the sum's direction less its part across it.
+double energy_at(const Orientation& orientation, size_t at) {
+  Complex sum;
+  for (const auto& responses : orientation.responses) sum += responses[at];
+  const Complex direction = sum / (std::abs(sum) + kSmallest);
+  double energy = 0;
+  for (const auto& responses : orientation.responses) {
+    const Complex turned = responses[at] * std::conj(direction);
+    energy += turned.real() - std::abs(turned.imag());
+  }
+  return energy;
+}
+
+// Equation 4: local energy over the sum of amplitudes. NaN everywhere where a value is not finite.
 std::vector<double> congruency_of(const Reduced& image) {
   Spectrum spectrum(image.width, image.height);
   std::copy(image.luma.begin(), image.luma.end(), spectrum.at.begin());
   forward_transform(spectrum);
-  const Frequencies frequencies(image.width, image.height);
   std::vector<double> energy(image.luma.size()), amplitude(image.luma.size(), kSmallest);
+  if (!std::isfinite(std::abs(spectrum.at[0]))) {
+    std::fill(energy.begin(), energy.end(), std::nan(""));
+    return energy;
+  }
+  const Frequencies frequencies(image.width, image.height);
   for (int32_t o = 0; o < kOrientations; ++o) {
-    std::vector<Complex> sum(image.luma.size());
-    for (int32_t s = 0; s < kScales; ++s) {
-      Spectrum response = spectrum;
-      for (size_t i = 0; i < response.at.size(); ++i) {
-        response.at[i] *= log_gabor(frequencies.log_radius[i], frequencies.angle[i], s, o);
-      }
-      backward_transform(response);
-      for (size_t i = 0; i < sum.size(); ++i) {
-        sum[i] += response.at[i];
-        amplitude[i] += std::abs(response.at[i]);
-      }
+    const Orientation orientation(spectrum, frequencies, o);
+    const double noise = noise_energy(orientation, image.width, image.height);
+    for (size_t i = 0; i < energy.size(); ++i) {
+      energy[i] += std::max(0.0, energy_at(orientation, i) - noise);
+      for (const auto& responses : orientation.responses) amplitude[i] += std::abs(responses[i]);
     }
-    for (size_t i = 0; i < sum.size(); ++i) energy[i] += std::abs(sum[i]);
   }
   for (size_t i = 0; i < energy.size(); ++i) energy[i] /= amplitude[i];
   return energy;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The feature similarity index (Zhang, Zhang, Mou, Zhang: FSIM, IEEE Trans. Image Processing 20,
 // 2011): how alike two pictures are in phase congruency and gradient, weighted by the larger phase
-// congruency; of colour pictures FSIMc, with the chrominances I and Q. As the paper has it: no
-// compensation of noise in the phase congruency, which the authors' program adds.
+// congruency; of colour pictures FSIMc, with the chrominances I and Q. Where the paper is silent it
+// does what the authors' program does, so that values compare with published ones: Kovesi's energy
+// and compensation of noise in the phase congruency, zeros outside the picture.
 #pragma once
 
 #include <memory>
