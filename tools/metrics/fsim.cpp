@@ -94,32 +94,37 @@ std::vector<double> gradient_of(const Reduced& image) {
   return gradient;
 }
 
-// Polar coordinates of the frequencies of a spectrum, radius in cycles a pixel.
-struct Frequencies {
-  std::vector<double> log_radius, angle;
+// Log-Gabor filters (the paper's equation 3) of a spectrum: products of a part of each scale and
+// one of each orientation. They are 0 at frequency 0, whose logarithm is infinite.
+struct FilterBank {
+  std::vector<double> radial[kScales], angular[kOrientations];
 
-  Frequencies(int32_t width, int32_t height) {
+  FilterBank(int32_t width, int32_t height) {
     for (int32_t v = 0; v < height; ++v) {
       for (int32_t u = 0; u < width; ++u) {
         const double fx = double(2 * u < width ? u : u - width) / width;
         const double fy = double(2 * v < height ? v : v - height) / height;
-        log_radius.push_back(std::log(std::hypot(fx, fy)));
-        angle.push_back(std::atan2(-fy, fx));
+        add(std::log(std::hypot(fx, fy)), std::atan2(-fy, fx));
       }
     }
   }
-};
 
-// Log-Gabor filter (the paper's equation 3) at one frequency; 0 at frequency 0, whose logarithm is
-// infinite.
-double log_gabor(double log_radius, double angle, int32_t scale, int32_t orientation) {
-  const double centre = -std::log(kFinestPeriod * (1 << scale));
-  const double radial = (log_radius - centre) / kRadialDeviation;
-  const double turn = angle - std::numbers::pi * orientation / kOrientations;
-  const double angular = std::remainder(turn, 2 * std::numbers::pi) / kAngularDeviation;
-  const double corners = std::exp(2 * kCutoffOrder * (log_radius - std::log(kCutoff)));
-  return std::exp(-(radial * radial + angular * angular) / 2) / (1 + corners);
-}
+ private:
+  // The radius is in cycles a pixel.
+  void add(double log_radius, double angle) {
+    const double corners = std::exp(2 * kCutoffOrder * (log_radius - std::log(kCutoff)));
+    for (int32_t s = 0; s < kScales; ++s) {
+      const double centre = -std::log(kFinestPeriod * (1 << s));
+      const double distance = (log_radius - centre) / kRadialDeviation;
+      radial[s].push_back(std::exp(-distance * distance / 2) / (1 + corners));
+    }
+    for (int32_t o = 0; o < kOrientations; ++o) {
+      const double turn = angle - std::numbers::pi * o / kOrientations;
+      const double distance = std::remainder(turn, 2 * std::numbers::pi) / kAngularDeviation;
+      angular[o].push_back(std::exp(-distance * distance / 2));
+    }
+  }
+};
 
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + ptrdiff_t(values.size() / 2);
@@ -134,11 +139,11 @@ struct Orientation {
   std::vector<double> filters[kScales];
   std::vector<Complex> responses[kScales];
 
-  Orientation(const Spectrum& spectrum, const Frequencies& frequencies, int32_t number) {
+  Orientation(const Spectrum& spectrum, const FilterBank& bank, int32_t number) {
     for (int32_t s = 0; s < kScales; ++s) {
       Spectrum response = spectrum;
       for (size_t i = 0; i < response.at.size(); ++i) {
-        const double filter = log_gabor(frequencies.log_radius[i], frequencies.angle[i], s, number);
+        const double filter = bank.radial[s][i] * bank.angular[number][i];
         filters[s].push_back(filter);
         response.at[i] *= filter;
       }
@@ -197,9 +202,9 @@ std::vector<double> congruency_of(const Reduced& image) {
     std::fill(energy.begin(), energy.end(), std::nan(""));
     return energy;
   }
-  const Frequencies frequencies(image.width, image.height);
+  const FilterBank bank(image.width, image.height);
   for (int32_t o = 0; o < kOrientations; ++o) {
-    const Orientation orientation(spectrum, frequencies, o);
+    const Orientation orientation(spectrum, bank, o);
     const double noise = noise_energy(orientation, image.width, image.height);
     for (size_t i = 0; i < energy.size(); ++i) {
       energy[i] += std::max(0.0, energy_at(orientation, i) - noise);
