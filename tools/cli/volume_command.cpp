@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/stopwatch.h"
+#include "engine/thread_pool.h"
 #include "engine_setup.h"
 #include "json_report.h"
 #include "outputs.h"
@@ -108,30 +109,35 @@ class Mean {
   bool complete_ = true;
 };
 
-struct MeanQuality {
+Quality mean_of(const std::vector<Quality>& layers) {
   Mean psnr, ssim, fsim;
-
-  void add(const Image& clean, const Fsim& features, const Image& image) {
-    psnr.add(tools::psnr(clean.view(), image.view()));
-    ssim.add(tools::ssim(clean.view(), image.view()));
-    fsim.add(features.of(image.view()));
+  for (const Quality& layer : layers) {
+    psnr.add(layer.psnr);
+    ssim.add(layer.ssim);
+    fsim.add(layer.fsim);
   }
-  Quality value() const { return {psnr.value(), ssim.value(), fsim.value()}; }
-};
+  return {psnr.value(), ssim.value(), fsim.value()};
+}
+
+Quality quality_of(const Image& clean, const Fsim& features, const Image& image) {
+  return {psnr(clean.view(), image.view()), ssim(clean.view(), image.view()),
+          features.of(image.view())};
+}
 
 void measure(const std::vector<Image>& clean, const std::vector<Image>& noisy,
-             const std::vector<Image>& results, Outcome& outcome) {
+             const std::vector<Image>& results, int32_t threads, Outcome& outcome) {
   if (clean.empty()) return;
-  MeanQuality before, after;
-  for (size_t z = 0; z < clean.size(); ++z) {
+  std::vector<Quality> before(clean.size()), after(clean.size());
+  ThreadPool(threads).parallel_for(int32_t(clean.size()), [&](int32_t index, int32_t) {
     stop_if_cancelled(&cancel_token());
+    const auto z = size_t(index);
     const Fsim features(clean[z].view());
-    before.add(clean[z], features, noisy[z]);
-    after.add(clean[z], features, results[z]);
-  }
+    before[z] = quality_of(clean[z], features, noisy[z]);
+    after[z] = quality_of(clean[z], features, results[z]);
+  });
   outcome.measured = true;
-  outcome.before = before.value();
-  outcome.after = after.value();
+  outcome.before = mean_of(before);
+  outcome.after = mean_of(after);
 }
 
 std::string summary(const DenoiseOptions& options, const Params& params, size_t layers,
@@ -182,7 +188,7 @@ int run_volume(const DenoiseOptions& options, const Params& params) {
   }
   const std::vector<Image> clean = make_noisy(options, layers);
   std::vector<Image> results = denoise(options, params, layers, progress, outcome);
-  measure(clean, layers, results, outcome);
+  measure(clean, layers, results, options.threads, outcome);
   for (Image& result : results) {
     if (result.format.component != component) result = convert(result, component, options.output);
   }
