@@ -42,9 +42,7 @@ struct MethodJob {
   Pacer* pacer = nullptr;         // keeps few launches queued, so that cancelling is quick
 };
 
-// To be called before every launch that may take more than a millisecond: throws Error(kCancelled)
-// when the host asks to stop, reports the share of the tile's work queued so far and waits while
-// too many launches are queued.
+// See pacer.h; the share is of the tile's work.
 void checkpoint(const MethodJob& job, double fraction);
 
 // Non-Local Means. nlm.cu.

@@ -6,7 +6,6 @@
 
 #include "bm3d_dft.cuh"
 #include "device.h"
-#include "engine/packed_sentence.h"
 #include "engine/status.h"
 #include "fft.h"
 #include "session.h"
@@ -19,6 +18,8 @@ struct AbiSession {
 
 namespace grainless::cuda {
 namespace {
+
+constexpr int kMostRadius = 31;  // of a search window
 
 template <typename Body>
 int32_t enter(AbiMessage* message, const Body& body) noexcept {
@@ -66,20 +67,34 @@ int32_t run(AbiSession* session, const Plan* plan, const AbiTile* tile,
   return enter(message, [&] { session->session.run(*plan, *tile, callbacks, timing); });
 }
 
-int32_t supports_volume(const Plan*, const VolumePlan*, AbiMessage* message) {
-  return enter(message, [] {
-    throw Error(ErrorCode::kDeviceUnavailable,
-                packed_sentence("volumes are denoised on the processor only, for now"));
+bool within(int value, int least, int most) {
+  return value >= least && value <= most;
+}
+
+// All volumes that make_volume_plan() asks for.
+int32_t supports_volume(const Plan* plan, const VolumePlan* volume, AbiMessage* message) {
+  return enter(message, [&] {
+    const NlmPlan& nlm = volume->nlm;
+    if ((plan->channels != 1 && plan->channels != 3) || !within(nlm.patch, 2, kMaxPatch) ||
+        !within(nlm.radius, 1, kMostRadius) || !within(volume->depth, 1, kMaxDepth) ||
+        !within(volume->layers, 1, kMaxPatch)) {
+      throw Error(ErrorCode::kBadParameter, "the volume's plan is out of range");
+    }
   });
 }
 
-uint64_t bytes_of_slab(const Plan*, const VolumePlan*, int32_t, int32_t, int32_t, int32_t) {
-  return 0;
+uint64_t bytes_of_slab(const Plan* plan, const VolumePlan* volume, int32_t width, int32_t height,
+                       int32_t in_layers, int32_t out_layers) {
+  return slab_bytes(*plan, *volume, width, height, in_layers, out_layers);
 }
 
-int32_t run_slab(AbiSession*, const Plan* plan, const VolumePlan* volume, const AbiSlab*,
-                 const AbiCallbacks*, AbiTiming*, AbiMessage* message) {
-  return supports_volume(plan, volume, message);
+int32_t run_slab(AbiSession* session, const Plan* plan, const VolumePlan* volume,
+                 const AbiSlab* slab, const AbiCallbacks* callbacks, AbiTiming* timing,
+                 AbiMessage* message) {
+  const int32_t supported = supports_volume(plan, volume, message);
+  if (supported != 0) return supported;
+  return enter(message,
+               [&] { session->session.run_slab(*plan, *volume, *slab, callbacks, timing); });
 }
 
 void close(AbiSession* session) {

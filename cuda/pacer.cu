@@ -50,12 +50,16 @@ void Pacer::pass(cudaStream_t stream, const AbiCallbacks* callbacks) {
   ++recorded_;
 }
 
-void checkpoint(const MethodJob& job, double fraction) {
-  throw_if_cancelled(job.callbacks);
-  if (job.pacer != nullptr) job.pacer->pass(job.stream, job.callbacks);
-  if (job.callbacks != nullptr && job.callbacks->progress != nullptr) {
-    job.callbacks->progress(job.callbacks->user, fraction);
+void checkpoint(Pacer* pacer, cudaStream_t stream, const AbiCallbacks* callbacks, double fraction) {
+  throw_if_cancelled(callbacks);
+  if (pacer != nullptr) pacer->pass(stream, callbacks);
+  if (callbacks != nullptr && callbacks->progress != nullptr) {
+    callbacks->progress(callbacks->user, fraction);
   }
+}
+
+void checkpoint(const MethodJob& job, double fraction) {
+  checkpoint(job.pacer, job.stream, job.callbacks, fraction);
 }
 
 }  // namespace grainless::cuda

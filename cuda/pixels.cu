@@ -2,6 +2,8 @@
 // Compiled without contraction: the CPU's bits.
 #include "pixels.cuh"
 
+#include <algorithm>
+
 #include "check.h"
 #include "engine/pixel_math.h"
 
@@ -51,8 +53,16 @@ __device__ Colour mean_around(const DevicePixels& pixels, int x, int y, const ui
   return sum;
 }
 
+__device__ DevicePixels layer_of(DevicePixels pixels, const LayerSteps& steps, int layer) {
+  pixels.data = static_cast<uint8_t*>(pixels.data) + layer * steps.pixel_bytes;
+  return pixels;
+}
+
 // Most blocks have no invalid pixel and none of this is needed.
-__global__ void planes_kernel(const DevicePixels pixels, const DevicePlanes planes) {
+__global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const LayerSteps steps,
+                              int first_layer) {
+  pixels = layer_of(pixels, steps, first_layer + blockIdx.z);
+  planes.data += (first_layer + blockIdx.z) * steps.source_floats;
   __shared__ uint8_t valid[kWideY * kWideX];
   const int left = planes.rect.x + blockIdx.x * kBlockX, top = planes.rect.y + blockIdx.y * kBlockY;
   const int x = left + threadIdx.x, y = top + threadIdx.y;
@@ -86,8 +96,14 @@ __device__ void copy_bytes(uint8_t* to, const uint8_t* from, int bytes) {
   for (int i = 0; i < bytes; ++i) to[i] = from[i];
 }
 
-__global__ void pixels_kernel(const DevicePixels pixels, const DevicePlanes source,
-                              const DevicePlanes result, float detail, const DevicePixels target) {
+__global__ void pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePlanes result,
+                              float detail, DevicePixels target, const LayerSteps steps,
+                              int first_layer) {
+  const int layer = first_layer + blockIdx.z;
+  pixels = layer_of(pixels, steps, layer);
+  target = layer_of(target, steps, layer);
+  source.data += layer * steps.source_floats;
+  result.data += layer * steps.result_floats;
   const int x = result.rect.x + blockIdx.x * kBlockX + threadIdx.x;
   const int y = result.rect.y + blockIdx.y * kBlockY + threadIdx.y;
   if (x >= result.rect.right() || y >= result.rect.bottom()) return;
@@ -115,24 +131,33 @@ __global__ void pixels_kernel(const DevicePixels pixels, const DevicePlanes sour
   }
 }
 
-dim3 grid_for(const Rect& rect) {
-  return dim3((rect.width + kBlockX - 1) / kBlockX, (rect.height + kBlockY - 1) / kBlockY);
+constexpr int kMostLayers = 32768;  // of a grid
+
+dim3 grid_for(const Rect& rect, int layers) {
+  return dim3((rect.width + kBlockX - 1) / kBlockX, (rect.height + kBlockY - 1) / kBlockY,
+              std::min(layers, kMostLayers));
 }
 
 }  // namespace
 
-void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes,
-                        cudaStream_t stream) {
-  planes_kernel<<<grid_for(planes.rect), dim3(kBlockX, kBlockY), 0, stream>>>(pixels, planes);
-  check_launch("planes_from_pixels");
+void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, cudaStream_t stream,
+                        const LayerSteps& steps) {
+  for (int first = 0; first < steps.layers; first += kMostLayers) {
+    const dim3 grid = grid_for(planes.rect, steps.layers - first);
+    planes_kernel<<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(pixels, planes, steps, first);
+    check_launch("planes_from_pixels");
+  }
 }
 
 void pixels_from_planes(const DevicePixels& pixels, const DevicePlanes& source,
                         const DevicePlanes& result, float detail, const DevicePixels& target,
-                        cudaStream_t stream) {
-  pixels_kernel<<<grid_for(result.rect), dim3(kBlockX, kBlockY), 0, stream>>>(
-      pixels, source, result, detail, target);
-  check_launch("pixels_from_planes");
+                        cudaStream_t stream, const LayerSteps& steps) {
+  for (int first = 0; first < steps.layers; first += kMostLayers) {
+    const dim3 grid = grid_for(result.rect, steps.layers - first);
+    pixels_kernel<<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(pixels, source, result, detail,
+                                                               target, steps, first);
+    check_launch("pixels_from_planes");
+  }
 }
 
 }  // namespace grainless::cuda

@@ -16,16 +16,23 @@ struct DevicePixels {
   size_t row_bytes;
 };
 
+// Layers of one size that follow each other in memory: what lies between one and the next.
+struct LayerSteps {
+  int layers = 1;
+  size_t pixel_bytes = 0, source_floats = 0, result_floats = 0;
+};
+
 // Fills planes, whose rectangle lies in pixels.rect. An invalid pixel (transparent, not finite)
 // becomes, plane by plane, the mean of the valid pixels within kFillRadius, summed in raster order,
 // or 0 without any.
-void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes,
-                        cudaStream_t stream);
+void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, cudaStream_t stream,
+                        const LayerSteps& steps = {});
 
 // Fills target from result, over the same rectangle: gives back `detail` of the luma that source
-// has over result, keeps alpha, leaves invalid pixels as they were.
+// has over result, keeps alpha, leaves invalid pixels as they were. target may be pixels. Of source
+// only luma is read.
 void pixels_from_planes(const DevicePixels& pixels, const DevicePlanes& source,
                         const DevicePlanes& result, float detail, const DevicePixels& target,
-                        cudaStream_t stream);
+                        cudaStream_t stream, const LayerSteps& steps = {});
 
 }  // namespace grainless::cuda

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "arena.h"
 #include "device.h"
 #include "pyramid.cuh"
 #include "transfer.h"
@@ -10,75 +11,8 @@
 namespace grainless::cuda {
 namespace {
 
-constexpr size_t kAlign = 256;
-constexpr int kPlaneAlign = 32;  // floats
-
 // Left to the desktop and to other programs when there is no limit.
 constexpr uint64_t kLeastReserve = uint64_t{256} << 20;
-
-size_t aligned(size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
-}
-
-size_t row_bytes(const Plan& plan, int width) {
-  return aligned(static_cast<size_t>(width) * plan.format.pixel_bytes());
-}
-
-int plane_stride(int width) {
-  return (width + kPlaneAlign - 1) / kPlaneAlign * kPlaneAlign;
-}
-
-size_t plane_bytes(const Plan& plan, int width, int height) {
-  return aligned(sizeof(float) * plane_stride(width) * height * plan.channels);
-}
-
-// Cuts a lane's arena into the buffers of one run.
-class Cutter {
- public:
-  Cutter(void* memory, size_t bytes) : next_(static_cast<uint8_t*>(memory)), left_(bytes) {}
-
-  void* take(size_t bytes) {
-    bytes = aligned(bytes);
-    if (bytes > left_) throw Error(ErrorCode::kInternal, "a run needs more than it reserved");
-    left_ -= bytes;
-    return std::exchange(next_, next_ + bytes);
-  }
-  DevicePixels pixels(const Plan& plan, const AbiTile& tile, const Rect& rect) {
-    const size_t row = row_bytes(plan, rect.width);
-    return {plan.format,
-            {0, 0, tile.image_width, tile.image_height},
-            rect,
-            take(row * rect.height),
-            row};
-  }
-  DevicePlanes planes(const Plan& plan, const Rect& rect) {
-    return {static_cast<float*>(take(plane_bytes(plan, rect.width, rect.height))), plan.channels,
-            rect, plane_stride(rect.width)};
-  }
-  size_t left() const { return left_; }
-
- private:
-  uint8_t* next_;
-  size_t left_;
-};
-
-double seconds_between(const Event& from, const Event& to) {
-  float milliseconds = 0;
-  check(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "timing");
-  return milliseconds / 1000.0;
-}
-
-// Calls a function when leaving a block, however that happens.
-template <typename Function>
-class AtExit {
- public:
-  explicit AtExit(Function function) : function_(std::move(function)) {}
-  ~AtExit() { function_(); }
-  AtExit(const AtExit&) = delete;
-
- private:
-  Function function_;
-};
 
 }  // namespace
 
@@ -89,7 +23,7 @@ uint64_t tile_bytes(const Plan& plan, int width, int height) {
 
 Lane::Lane() {
   stream = make_stream();
-  for (Event* event : {&started, &uploaded, &computed, &downloaded}) *event = make_event();
+  for (Event* event : {&started, &uploaded, &begun, &computed, &downloaded}) *event = make_event();
   for (Event& event : staged) event = make_event(cudaEventDisableTiming);
 }
 
@@ -195,35 +129,51 @@ void Session::compute(Lane& lane, const Plan& plan, const AbiTile& tile,
       left,    stream,           callbacks,         &lane.pacer};
   lane.pacer.restart();
   check(cudaEventRecord(lane.started.get(), stream), "timing");
-  upload(lane, tile.source, tile.source_row_bytes, pixels, callbacks);
+  const AbiLayer from{const_cast<void*>(tile.source), tile.source_row_bytes};
+  const AbiLayer to{tile.target, tile.target_row_bytes};
+  upload(lane, {&from, tile.in.height}, pixels, callbacks);
   check(cudaEventRecord(lane.uploaded.get(), stream), "timing");
+  check(cudaEventRecord(lane.begun.get(), stream), "timing");
   planes_from_pixels(pixels, source, stream);
   run_levels(plan, job);
   pixels_from_planes(pixels, source, target, plan.detail, output, stream);
   check(cudaEventRecord(lane.computed.get(), stream), "timing");
   wait_for(lane.computed.get(), callbacks);
-  download(lane, output, tile.target, tile.target_row_bytes, callbacks);
+  download(lane, output, {&to, tile.out.height}, callbacks);
 }
 
-void Session::run(const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks,
-                  AbiTiming* timing) {
+template <typename Body>
+void Session::on_lane(size_t bytes, AbiTiming* timing, const Body& body) {
   if (failed_) throw Error(ErrorCode::kDeviceFailed, "the device has failed before");
   Lane& lane = acquire();
   const AtExit done([&] { release(lane); });
   try {
     select();
-    reserve(lane, tile_bytes(plan, tile.in.width, tile.in.height));
-    compute(lane, plan, tile, callbacks);
+    reserve(lane, bytes);
+    body(lane);
     if (timing != nullptr) {
       std::lock_guard lock(mutex_);
       *timing = {seconds_between(lane.started, lane.uploaded),
-                 seconds_between(lane.uploaded, lane.computed),
+                 seconds_between(lane.begun, lane.computed),
                  seconds_between(lane.computed, lane.downloaded), peak_};
     }
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kDeviceFailed) failed_ = true;
     throw;
   }
+}
+
+void Session::run(const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks,
+                  AbiTiming* timing) {
+  on_lane(tile_bytes(plan, tile.in.width, tile.in.height), timing,
+          [&](Lane& lane) { compute(lane, plan, tile, callbacks); });
+}
+
+void Session::run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
+                       const AbiCallbacks* callbacks, AbiTiming* timing) {
+  const size_t bytes =
+      slab_bytes(plan, volume, slab.width, slab.height, slab.in_layers, slab.out_layers);
+  on_lane(bytes, timing, [&](Lane& lane) { compute_slab(lane, plan, volume, slab, callbacks); });
 }
 
 }  // namespace grainless::cuda

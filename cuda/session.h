@@ -19,6 +19,10 @@ inline constexpr uint32_t kConcurrency = 2;  // one run's transfers beside the o
 // Device bytes of one run whose tile reads width x height pixels.
 uint64_t tile_bytes(const Plan& plan, int width, int height);
 
+// The same of a slab, in exactly the memory that it is going to reserve.
+uint64_t slab_bytes(const Plan& plan, const VolumePlan& volume, int width, int height,
+                    int in_layers, int out_layers);
+
 // What one run at a time uses.
 class Lane {
  public:
@@ -26,7 +30,7 @@ class Lane {
 
   Stream stream;
   Pacer pacer;
-  Event started, uploaded, computed, downloaded;
+  Event started, uploaded, begun, computed, downloaded;
   Event staged[2];  // the staging buffer's last transfer is done
   DeviceMemory arena;
   size_t arena_bytes = 0;
@@ -43,6 +47,8 @@ class Session {
   // Device bytes that all runs together may use now.
   uint64_t budget();
   void run(const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks, AbiTiming* timing);
+  void run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
+                const AbiCallbacks* callbacks, AbiTiming* timing);
 
  private:
   void select() const;
@@ -51,6 +57,10 @@ class Session {
   void reserve(Lane& lane, size_t bytes);
   void drop_idle_arenas(const Lane& keep);
   size_t held() const;
+  template <typename Body>
+  void on_lane(size_t bytes, AbiTiming* timing, const Body& body);
+  void compute_slab(Lane& lane, const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
+                    const AbiCallbacks* callbacks);
   void compute(Lane& lane, const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks);
 
   const int device_;
@@ -59,6 +69,10 @@ class Session {
   std::mutex mutex_;
   std::condition_variable freed_;
   size_t peak_ = 0;
+  // Slabs take turns with their kernels, so that one's transfers go beside the other's kernels and
+  // each one's time is its own.
+  std::timed_mutex turn_;
+  cudaEvent_t turn_over_ = nullptr;  // the last one's kernels are done
   Lane lanes_[kConcurrency];
 };
 

@@ -24,21 +24,13 @@ int prepare_staging(Lane& lane, size_t line) {
   return static_cast<int>(std::min<size_t>(lane.staging_bytes / line, 1 << 20));
 }
 
-void copy_lines(void* to, int64_t to_row, const void* from, int64_t from_row, size_t line,
-                int rows) {
-  for (int y = 0; y < rows; ++y) {
-    std::memcpy(static_cast<uint8_t*>(to) + y * to_row,
-                static_cast<const uint8_t*>(from) + y * from_row, line);
-  }
-}
-
 uint8_t* device_row(const DevicePixels& pixels, int y) {
   return static_cast<uint8_t*>(pixels.data) + y * pixels.row_bytes;
 }
 
 }  // namespace
 
-void upload(Lane& lane, const void* source, int64_t source_row_bytes, const DevicePixels& to,
+void upload(Lane& lane, const HostRows& from, const DevicePixels& to,
             const AbiCallbacks* callbacks) {
   const size_t line = line_bytes(to);
   const int step = prepare_staging(lane, line);
@@ -46,9 +38,8 @@ void upload(Lane& lane, const void* source, int64_t source_row_bytes, const Devi
     const int rows = std::min(step, to.rect.height - y), buffer = turn & 1;
     throw_if_cancelled(callbacks);
     if (turn >= 2) wait_for(lane.staged[buffer].get(), callbacks);
-    void* staging = lane.staging[buffer].get();
-    copy_lines(staging, line, static_cast<const uint8_t*>(source) + y * source_row_bytes,
-               source_row_bytes, line, rows);
+    auto* staging = static_cast<uint8_t*>(lane.staging[buffer].get());
+    for (int i = 0; i < rows; ++i) std::memcpy(staging + i * line, from.row(y + i), line);
     check(cudaMemcpy2DAsync(device_row(to, y), to.row_bytes, staging, line, line, rows,
                             cudaMemcpyHostToDevice, lane.stream.get()),
           "uploading pixels");
@@ -56,7 +47,7 @@ void upload(Lane& lane, const void* source, int64_t source_row_bytes, const Devi
   }
 }
 
-void download(Lane& lane, const DevicePixels& from, void* target, int64_t target_row_bytes,
+void download(Lane& lane, const DevicePixels& from, const HostRows& to,
               const AbiCallbacks* callbacks) {
   const size_t line = line_bytes(from);
   const int step = prepare_staging(lane, line), height = from.rect.height;
@@ -76,8 +67,10 @@ void download(Lane& lane, const DevicePixels& from, void* target, int64_t target
   for (int y = 0, turn = 0; y < height; y += step, ++turn) {
     if (turn == 0) fetch(1);
     wait_for(lane.staged[turn & 1].get(), callbacks);
-    copy_lines(static_cast<uint8_t*>(target) + y * target_row_bytes, target_row_bytes,
-               lane.staging[turn & 1].get(), line, line, std::min(step, height - y));
+    const auto* staging = static_cast<const uint8_t*>(lane.staging[turn & 1].get());
+    for (int i = 0; i < std::min(step, height - y); ++i) {
+      std::memcpy(to.row(y + i), staging + i * line, line);
+    }
     fetch(turn + 2);
   }
 }

@@ -9,10 +9,21 @@
 
 namespace grainless::cuda {
 
-void upload(Lane& lane, const void* source, int64_t source_row_bytes, const DevicePixels& to,
+// The host's side are layers of `height` rows; the device's are all their rows, one after another.
+struct HostRows {
+  const AbiLayer* layers;
+  int height;
+
+  uint8_t* row(int y) const {
+    const AbiLayer& layer = layers[y / height];
+    return static_cast<uint8_t*>(layer.data) + y % height * layer.row_bytes;
+  }
+};
+
+void upload(Lane& lane, const HostRows& from, const DevicePixels& to,
             const AbiCallbacks* callbacks);
 // Returns when the last row has arrived.
-void download(Lane& lane, const DevicePixels& from, void* target, int64_t target_row_bytes,
+void download(Lane& lane, const DevicePixels& from, const HostRows& to,
               const AbiCallbacks* callbacks);
 
 }  // namespace grainless::cuda

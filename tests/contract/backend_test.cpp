@@ -8,16 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "contract.h"
 #include "engine/denoise.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
+
+std::string contract::g_device, contract::g_module_dir;
+
 namespace {
+
+using contract::g_device;
+using contract::g_module_dir;
 
 using test::noisy_picture;
 using test::TestImage;
-
-std::string g_device, g_module_dir;
 
 struct Case {
   const char* name;
@@ -233,8 +238,8 @@ bool available() {
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   if (argc < 3) return 2;
-  grainless::g_device = argv[1];
-  grainless::g_module_dir = argv[2];
+  grainless::contract::g_device = argv[1];
+  grainless::contract::g_module_dir = argv[2];
   if (!grainless::available()) {
     std::printf("no usable device for '%s': skipped\n", argv[1]);
     return 77;

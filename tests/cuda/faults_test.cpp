@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "engine/denoise.h"
 #include "tests/support/test_images.h"
@@ -86,10 +87,48 @@ TEST_F(Faults, NoMemoryAtAllMeansTheCpu) {
   EXPECT_FALSE(report.fallbacks.empty());
 }
 
-// Last: a context does not recover. The module counts launches while the fault is set.
+// The layers of a volume of one picture, denoised with the fault.
+std::vector<TestImage> denoise_volume(const TestImage& image, const char* fault, Report& report) {
+  constexpr int32_t kLayers = 60;
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  params.auto_sigma = false;
+  params.search = 3;
+  params.memory = 64;
+  const std::vector<TestImage> layers(kLayers, image);
+  std::vector<TestImage> results = layers;
+  std::vector<ConstImage> sources;
+  std::vector<MutableImage> targets;
+  for (const TestImage& layer : layers) sources.push_back(layer.view());
+  for (TestImage& result : results) targets.push_back(result.target());
+  if (fault != nullptr) setenv("GRAINLESS_FAULT", fault, 1);
+  Engine engine({g_module_dir, 2});
+  const Status status = engine.denoise_volume(params, 1, sources, targets, {}, report);
+  unsetenv("GRAINLESS_FAULT");
+  EXPECT_TRUE(status.ok()) << status.message();
+  return results;
+}
+
+// The module counts launches while the fault is set, and a slab takes six.
+TEST_F(Faults, FailureInMidVolumeIsFinishedElsewhere) {
+  const TestImage image = noisy_picture({Component::kU8, 1}, 256, 240, 15.0f);
+  Report plain, report;
+  const auto expected = denoise_volume(image, nullptr, plain);
+  EXPECT_TRUE(plain.fallbacks.empty());
+  EXPECT_GT(plain.tiles, 1);
+  const auto results = denoise_volume(image, "launch=9", report);
+  EXPECT_NE(report.device.find("cpu"), std::string::npos) << report.device;
+  EXPECT_NE(report.device.find("cuda:0"), std::string::npos) << report.device;
+  EXPECT_TRUE(mentions(report, "cuda:0 failed"));
+  for (size_t z = 0; z < results.size(); ++z) {
+    EXPECT_LE(test::largest_difference(results[z], expected[z]), 1.0f) << z;
+  }
+}
+
+// Last: a context does not recover. Nine launches were counted before.
 TEST_F(Faults, ZFailureInMidImageIsFinishedElsewhere) {
   memory_ = 16;
-  const Report report = run("launch=60");
+  const Report report = run("launch=69");
   EXPECT_NE(report.device.find("cpu"), std::string::npos);
   EXPECT_NE(report.device.find("cuda:0"), std::string::npos) << report.device;
   EXPECT_FALSE(report.fallbacks.empty());

@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "cuda/targets.h"
 #include "engine/abi.h"
+#include "engine/sentence.h"
 #include "engine/status.h"
 
 namespace grainless {
@@ -69,6 +71,50 @@ TEST(Loader, TileBytesNeedNoDevice) {
   }
 }
 
+TEST(Loader, SlabBytesNeedNoDeviceAndGrowWithTheSlab) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  for (const int32_t patch : {3, 4, 5}) {
+    params.patch = patch;
+    for (const int32_t channels : {1, 4}) {
+      const PixelFormat format{Component::kU8, channels};
+      const NoiseModel noise = white_noise(format.colours(), 20);
+      const Plan plan = make_plan(params, format, noise);
+      const VolumePlan volume = make_volume_plan(params, 5, format.colours(), noise);
+      AbiMessage message{};
+      EXPECT_EQ(g_table->supports_volume(&plan, &volume, &message), 0) << message.text;
+      uint64_t before = 0;
+      for (const int32_t layers : {1, 9, 100, 5000}) {
+        const uint64_t bytes = g_table->slab_bytes(&plan, &volume, 640, 480, layers + 12, layers);
+        EXPECT_GT(bytes, before + uint64_t{640} * 480 * channels) << layers;
+        before = bytes;
+      }
+    }
+  }
+}
+
+TEST(Loader, VolumePlansOutOfRangeAreRefused) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  const PixelFormat format{Component::kU8, 1};
+  const NoiseModel noise = white_noise(1, 20);
+  const Plan plan = make_plan(params, format, noise);
+  const VolumePlan good = make_volume_plan(params, 2, 1, noise);
+  std::vector<VolumePlan> bad(6, good);
+  bad[0].nlm.patch = 1;
+  bad[1].nlm.patch = kMaxPatch + 1;
+  bad[2].nlm.radius = 32;
+  bad[3].depth = 0;
+  bad[4].depth = kMaxDepth + 1;
+  bad[5].layers = 0;
+  for (const VolumePlan& volume : bad) {
+    AbiMessage message{};
+    EXPECT_EQ(g_table->supports_volume(&plan, &volume, &message),
+              static_cast<int32_t>(ErrorCode::kBadParameter));
+    EXPECT_NE(message.text[0], 0);
+  }
+}
+
 Plan fourier_plan() {
   Params params;
   params.transform = static_cast<int32_t>(Transform::kDft);
@@ -108,7 +154,8 @@ std::string why_no_device(const char* fault) {
 
 TEST(Loader, NoDriverAndAnOldOneAreTold) {
   EXPECT_NE(why_no_device("driver=none").find("no NVIDIA driver"), std::string::npos);
-  EXPECT_NE(why_no_device("driver=old").find("too old: it supports CUDA 11.2"), std::string::npos);
+  EXPECT_NE(unpacked_sentence(why_no_device("driver=old")).find("too old: it supports CUDA 11.2"),
+            std::string::npos);
 }
 #endif
 

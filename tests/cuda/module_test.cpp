@@ -16,16 +16,20 @@
 #include "engine/abi.h"
 #include "engine/cpu/cpu_backend.h"
 #include "engine/cpu/planes.h"
+#include "module.h"
 #include "tests/support/reference_nlm.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
+
+const AbiBackend* test::g_module = nullptr;
+
 namespace {
 
 using test::noisy_picture;
 using test::TestImage;
 
-const AbiBackend* g_table = nullptr;
+const AbiBackend*& g_table = test::g_module;
 
 Rect whole(const TestImage& image) {
   return {0, 0, image.width, image.height};
@@ -397,6 +401,6 @@ int main(int argc, char** argv) {
   }
   const auto entry = reinterpret_cast<grainless::AbiEntry>(dlsym(library, grainless::kAbiSymbol));
   if (entry == nullptr) return 1;
-  grainless::g_table = entry();
+  grainless::test::g_module = entry();
   return grainless::has_device() ? RUN_ALL_TESTS() : 77;
 }

@@ -35,6 +35,9 @@ cases() {
     SwNlmEvenPatch SwNlmLargePatch SwNlmApart; do
     echo "contract-$name $build/tests/contract/contract-tests cuda $build/cuda --gtest_filter=*TheSameBits*/$name"
   done
+  for name in Grey3 Grey5 Colour3 Apart Small Patch4; do
+    echo "volume-$name $build/tests/contract/contract-tests cuda $build/cuda --gtest_filter=*VolumeContract.TheSameBits*/$name"
+  done
   echo "pyramid $build/tests/cuda/cuda-module-tests $build/cuda/grainless-cuda.so --gtest_filter=*LevelsOfResolution*"
 }
 
