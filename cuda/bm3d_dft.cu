@@ -372,6 +372,8 @@ void filter_stage_dft(const StageJob& job, int c, double progress_from, double p
   const FftPlans plans(stage.patch, batch_references(stage) * stage.group);
   const cudaStream_t stream = job.method->stream;
   plans.use(stream, static_cast<char*>(job.dft_scratch) + spectra_bytes(stage), work_bytes(stage));
+  // cuFFT transforms the places without a patch, too.
+  check(cudaMemsetAsync(args.spectra, 0, spectra_bytes(stage), stream), "clearing spectra");
   const ReferenceGrid& grid = job.grid;
   args.first_column = grid.column / args.cell;
   args.first_row = grid.row / args.cell;
