@@ -42,9 +42,9 @@ BenchResult run_case(Engine& engine, const BenchCase& bench, int32_t repeat,
                      const CancelToken& cancel);
 
 // "one": the given case. "peers": the published implementations that were measured on one H200.
-// "seeds": the papers this project grew from, on their cards. "scaling": 0.25 to 96 megapixels of
-// the given case. Parameters that a row doesn't fix are the given case's. Throws
-// Error(kBadParameter).
+// "seeds": the papers this project grew from, on their cards. "volumes": Palma et al.'s (2013)
+// cubes, boxes and patches. "scaling": 0.25 to 96 megapixels of the given case. Parameters that a
+// row doesn't fix are the given case's. Throws Error(kBadParameter).
 std::vector<BenchCase> suite(const std::string& name, const BenchCase& given);
 
 }  // namespace grainless::tools

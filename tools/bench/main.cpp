@@ -27,7 +27,7 @@ constexpr double kDefaultSigma = 25.0;
 constexpr char kProgram[] = "grainless-bench";
 
 void add_options(CLI::App& app, BenchOptions& options) {
-  app.add_option("--suite", options.suite, "one, peers, seeds or scaling; default one");
+  app.add_option("--suite", options.suite, "one, peers, seeds, volumes or scaling; default one");
   app.add_option("--size", options.size, "WIDTHxHEIGHT of suite one; default 1024x1024");
   app.add_option("--channels", options.channels, "1 grey, 2 with alpha, 3 RGB, 4 with alpha")
       ->check(CLI::Range(1, 4));

@@ -184,6 +184,11 @@ constexpr CubeRow kCubeRows[] = {
     {128, 21, 3, nullptr, 0}, {128, 11, 5, nullptr, 0},
     {128, 21, 5, nullptr, 0}};
 
+// Their grid: every cube with every box and patch.
+constexpr int32_t kGridSides[] = {64, 128, 256, 512};
+constexpr CubeRow kGridBoxes[] = {
+    {0, 11, 3, nullptr, 0}, {0, 21, 3, nullptr, 0}, {0, 11, 5, nullptr, 0}, {0, 21, 5, nullptr, 0}};
+
 struct Size {
   int32_t width, height;
 };
@@ -224,6 +229,18 @@ BenchCase cube_case(const CubeRow& row, const BenchCase& given) {
   return bench;
 }
 
+std::vector<BenchCase> volumes(const BenchCase& given) {
+  std::vector<BenchCase> cases;
+  for (const CubeRow& box : kGridBoxes) {
+    for (int32_t side : kGridSides) {
+      CubeRow row = box;
+      row.side = side;
+      cases.push_back(cube_case(row, given));
+    }
+  }
+  return cases;
+}
+
 std::string size_name(const BenchCase& bench) {
   return param_text(bench.params, *find_param("method")) + " " + std::to_string(bench.width) + "x" +
          std::to_string(bench.height) +
@@ -252,14 +269,17 @@ std::vector<BenchCase> suite(const std::string& name, const BenchCase& given) {
   } else if (name == "seeds") {
     for (const Row& row : kSeedRows) cases.push_back(case_of(row, given));
     for (const CubeRow& row : kCubeRows) cases.push_back(cube_case(row, given));
+  } else if (name == "volumes") {
+    cases = volumes(given);
   } else if (name == "scaling") {
     cases = scaling(given);
   } else if (name == "one") {
     cases.push_back(given);
     cases.back().name = size_name(given);
   } else {
-    throw Error(ErrorCode::kBadParameter,
-                "there is no suite '" + name + "': one, peers, seeds and scaling are known");
+    throw Error(
+        ErrorCode::kBadParameter,
+        "there is no suite '" + name + "': one, peers, seeds, volumes and scaling are known");
   }
   return cases;
 }
