@@ -43,9 +43,13 @@ def make_images(folder):
     (folder / "Standard").mkdir(parents=True)
     for z, name in enumerate([*vuurst.PICTURES, "lena_gray_512.tif"]):
         picture = Image.fromarray(scene(x, y, z))
-        if z % 2:  # some of the real ones have an alpha channel
-            picture.putalpha(128)
-        picture.save(folder / "Standard" / name)
+        path = folder / "Standard" / name
+        alpha = path.suffix == ".tif" and z % 2  # as some of the real ones
+        if alpha:
+            picture.putalpha(255)
+        picture.save(path)
+        if alpha:
+            make_alpha_strange(path)
     (folder / "Volume").mkdir()
     header = bytearray(352)
     struct.pack_into("<4h", header, 40, 3, SIDE, SIDE, 10)
@@ -53,6 +57,14 @@ def make_images(folder):
     struct.pack_into("<f", header, 108, 352)
     voxels = b"".join(scene(x, y, z).tobytes() for z in range(10))
     (folder / "Volume" / "mni152_t1.nii.gz").write_bytes(gzip.compress(bytes(header) + voxels))
+
+
+def make_alpha_strange(path):
+    """A TIFF's tag 338 gets 999, which is no kind of alpha."""
+    data, tag = path.read_bytes(), struct.pack("<HHI", 338, 3, 1)
+    assert data.count(tag) == 1
+    start = data.index(tag) + len(tag)
+    path.write_bytes(data[:start] + struct.pack("<H", 999) + data[start + 2 :])
 
 
 class Seeds(unittest.TestCase):

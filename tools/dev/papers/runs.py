@@ -2,13 +2,13 @@
 """What the tables of all papers need: runs of grainless and grainless-bench, a time budget a row, and
 tables in Markdown."""
 
-import concurrent.futures
 import json
 import pathlib
 import subprocess
+import tempfile
 
 import numpy
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from steps import fail
 
@@ -44,8 +44,15 @@ def add_noise(pixels, sigma, seed):
 
 
 def grey(path):
-    """The 8-bit pixels of a picture, without its alpha channel."""
-    return numpy.asarray(Image.open(path).convert("L"))
+    """The 8-bit pixels of a picture, without its alpha channel. Pillow refuses alpha of a kind that
+    TIFF doesn't know, as some of the standard pictures have; grainless takes it."""
+    try:
+        return numpy.asarray(Image.open(path).convert("L"))
+    except UnidentifiedImageError:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder, "copy.png")
+            lines_of(["grainless", "--json", "--strength", 0, "--sigma", 1, path, "-o", copy])
+            return numpy.asarray(Image.open(copy).convert("L"))
 
 
 def short(value):
@@ -66,9 +73,15 @@ def lines_of(command):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def measure(clean, picture):
+    """PSNR, SSIM and FSIM of a file."""
+    (found,) = lines_of(["grainless", "metrics", "--json", clean, picture])
+    return found
+
+
 class Session:
     """Where the tables run: `device` as the command line names it, `folder` for files, `budget`
-    seconds for a timed row at most, `jobs` processes that measure at a time, `repeats` of short timed
+    seconds for a timed row at most, `jobs` processes at a time where nothing is timed, `repeats` of short timed
     cases."""
 
     def __init__(self, folder, device, budget, jobs, repeats=5):
@@ -84,14 +97,6 @@ class Session:
         reports = lines_of(["grainless", "--json", *options_of(given), *inputs, "-o", outputs])
         self._note_devices(f"{method} of {pathlib.Path(inputs[0]).name}", reports)
         return reports
-
-    def measure(self, pairs):
-        """PSNR, SSIM and FSIM of pairs of files, clean and other."""
-        def one(pair):
-            return lines_of(["grainless", "metrics", "--json", *pair])[0]
-
-        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            return list(pool.map(one, pairs))
 
     def milliseconds(self, name, kind, work, size, layers=1, channels=1, device=None, **parameters):
         """Of computing a synthetic picture or volume, the median of its runs. None where they would
