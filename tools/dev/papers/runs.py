@@ -99,7 +99,7 @@ class Session:
         return reports
 
     def milliseconds(self, name, kind, work, size, layers=1, channels=1, device=None, **parameters):
-        """Of computing a synthetic picture or volume, the median of its runs. None where they would
+        """Of computing a synthetic picture or volume, the fastest of its runs. None where they would
         take more than the budget: `kind` names cases whose time grows with `work`, so that the slowest
         one until now tells the next."""
         predicted = self._rates.get(kind, 0) * work
@@ -113,7 +113,7 @@ class Session:
         (case,) = report["cases"]
         self._note_devices(name, [case])
         self._rates[kind] = max(self._rates.get(kind, 0), case["total_ms"] / 1000 / work)
-        return case["kernels_ms"]
+        return case["fastest_kernels_ms"]
 
     def print_shortfalls(self):
         """What the tables lack, and what another device than the one asked for computed."""
