@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./dev bench --seeds on made pictures: every table in its smallest case, rows beyond the budget, bad
-arguments. Usage: seeds_test.py GRAINLESS GRAINLESS_BENCH"""
+"""./dev bench --seeds on made pictures: every table in its smallest case, rows beyond the budget,
+bad arguments. Usage: seeds_test.py GRAINLESS GRAINLESS_BENCH"""
 
 import gzip
 import json
@@ -29,8 +29,8 @@ PROGRAMS = os.pathsep.join(str(pathlib.Path(program).resolve().parent) for progr
 SIDE = 48
 HEADINGS = ("Márques & Pardo", "Wahid et al.: NLM", "Wahid et al.: seconds", "Honzátko: BM3D",
             "Honzátko: seconds", "Van der Vuurst: CNLM", "Van der Vuurst: SWNLM",
-            "Van der Vuurst: seconds of", "Van der Vuurst: seconds up", "Palma et al.", "3-D NLM of a head",
-            "A burst of 8 frames")
+            "Van der Vuurst: seconds of", "Van der Vuurst: seconds up", "Palma et al.",
+            "3-D NLM of a head", "A burst of 8 frames")
 
 
 def scene(x, y, z):
@@ -78,8 +78,9 @@ class Seeds(unittest.TestCase):
         environment = {**os.environ, "PATH": PROGRAMS + os.pathsep + os.environ["PATH"],
                        "GRAINLESS_MODULE_DIR": str(self.path)}  # no GPU here
         return subprocess.run(
-            [sys.executable, SEEDS, self.path / "out", self.path / images, "--device", "cpu", *arguments],
-            env=environment, capture_output=True, text=True, check=False, timeout=280)  # fmt: skip
+            [sys.executable, SEEDS, self.path / "out", self.path / images, "--device", "cpu",
+             *arguments],
+            env=environment, capture_output=True, text=True, check=False, timeout=280)
 
     def test_every_table(self):
         done = self.run_seeds("--quick")
@@ -128,7 +129,8 @@ class Seeds(unittest.TestCase):
 class Figures(unittest.TestCase):
     def test_his_table_is_whole(self):
         theirs = vuurst.his_psnr()
-        self.assertEqual(len(theirs), len(vuurst.PICTURES) * len(vuurst.SIGMAS) * len(vuurst.METHODS))
+        cases = len(vuurst.PICTURES) * len(vuurst.SIGMAS) * len(vuurst.METHODS)
+        self.assertEqual(len(theirs), cases)
         systems = {f"{r}/{p}" for r in vuurst.RADII for p in vuurst.PATCH_RADII}
         for key, values in theirs.items():
             self.assertEqual(set(values), systems, key)

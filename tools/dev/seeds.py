@@ -4,13 +4,13 @@
 [--device DEVICE] [--parts NAMES] [--budget SECONDS] [--jobs COUNT] [--quick] [--sigmas NUMBERS]
 [--radii NUMBERS] [--patch-radii NUMBERS]
 
-The tables are in papers/, a module a paper. IMAGES is a folder with the folders Standard and Volume
-(GRAINLESS_IMAGES, or ../shared/images beside the checkout). Noise is Gaussian, added in float without
-clipping unless a table says otherwise. A timed row that is going to take more than --budget seconds,
-judged by the ones before it, is left out, and a table at the end names all such rows; so is work that
-another device than the one asked for did. --quick runs the smallest case of every table.
-Times are of the computing alone, on a card without transfers, the fastest of five or, beyond a second,
-of one.
+The tables are in papers/, a module a paper. IMAGES is a folder with the folders Standard and
+Volume (GRAINLESS_IMAGES, or ../shared/images beside the checkout). Noise is Gaussian, added in
+float without clipping unless a table says otherwise. A timed row that is going to take more than
+--budget seconds, judged by the ones before it, is left out, and a table at the end names all such
+rows; so is work that another device than the one asked for did. --quick runs the smallest case of
+every table. Times are of the computing alone, on a card without transfers, the fastest of five or,
+beyond a second, of one.
 
 Tables go to stdout, all numbers to OUT_DIR/seeds.json.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Honzatko (2015): BM3D's first stage on a GPU, with a DFT by cuFFT. His quality on lena, sigma 20, and
-his time for 9 megapixels."""
+"""Honzatko (2015): BM3D's first stage on a GPU, with a DFT by cuFFT. His quality on lena, sigma
+20, and his time for 9 megapixels."""
 
 from steps import step
 

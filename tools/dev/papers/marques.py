@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Marques & Pardo (2013): colour Non-Local Means by Condat's convolutions. Their two tables are times
-against the picture's size and against the window's; the patch's hardly matters."""
+"""Marques & Pardo (2013): colour Non-Local Means by Condat's convolutions. Their two tables are
+times against the picture's size and against the window's; the patch's hardly matters."""
 
 from steps import step
 
@@ -28,8 +28,8 @@ def run(session, _images, options):
         step(f"Marques & Pardo: {name}")
         width, height = map(int, size.split("x"))
         places = width * height * window * window
-        ours = session.milliseconds(f"Marques & Pardo {name}", "colour nlm", places, size, channels=3,
-                                    method="nlm", search=window, patch=patch, sigma=20)
+        ours = session.milliseconds(f"Marques & Pardo {name}", "colour nlm", places, size,
+                                    channels=3, method="nlm", search=window, patch=patch, sigma=20)
         if ours is None:
             continue
         results[name] = ours
@@ -37,6 +37,6 @@ def run(session, _images, options):
                      THEIR_MS.get((size, window, patch), ""), f"{ours:.3f}",
                      f"{1e9 * ours / places:.1f}"])
     print_table("Márques & Pardo: NLM of colour against picture, window and patch",
-                ["picture", "window", "patch", "their ms (GTX 680)", "our ms", "ps a pixel and place"],
-                rows)
+                ["picture", "window", "patch", "their ms (GTX 680)", "our ms",
+                 "ps a pixel and place"], rows)
     return results

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Palma et al. (2013): three-dimensional Non-Local Means, on one and two GPUs. Cubes of voxels against
-the search box and the patch; more cards on one volume; a real head with noise; and what the method is
-for here, a burst of frames."""
+"""Palma et al. (2013): three-dimensional Non-Local Means, on one and two GPUs. Cubes of voxels
+against the search box and the patch; more cards on one volume; a real head with noise; and what
+the method is for here, a burst of frames."""
 
 import gzip
 import struct
@@ -23,7 +23,8 @@ FRAMES = 8
 
 def head(images):
     """The voxels of the head, layers first, the first row on top; without the outermost voxels, as
-    FSIM is slow where sides are primes. A NIfTI file: sizes at byte 40, type at 70, start at 108."""
+    FSIM is slow where sides are primes. In a NIfTI file sizes are at byte 40, the type at 70, the
+    start at 108."""
     path = images / "Volume" / "mni152_t1.nii.gz"
     try:
         data = gzip.decompress(path.read_bytes())
@@ -90,7 +91,8 @@ def several_cards(session, options):
     for count in (n for n in (1, 2, 4, 8) if n <= len(found)):
         device = "cuda:" + ",".join(map(str, found[:count]))
         step(f"Palma et al.: {side} on {device}")
-        ours = cube_milliseconds(session, f"Palma {side}³ on {device}", side, search, patch, device)
+        name = f"Palma {side}³ on {device}"
+        ours = cube_milliseconds(session, name, side, search, patch, device)
         if ours is None:
             continue
         results[count] = ours
@@ -122,8 +124,8 @@ def run_head(session, images, options):
         for name, system in systems.items():
             step(f"a head of {len(voxels)} layers: sigma {sigma}, {name}")
             noise = {"add-noise": sigma, "seed": 1}
-            (report,) = session.denoise([volume], session.folder / "head-denoised.tif", "nlm", sigma,
-                                        **noise, **system)
+            result = session.folder / "head-denoised.tif"
+            (report,) = session.denoise([volume], result, "nlm", sigma, **noise, **system)
             results[f"{name} {sigma}"] = report
             rows.append([sigma, name,
                          *(f"{report[m + '_before']:.4g} → {report[m + '_after']:.4g}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tables of all papers need: runs of grainless and grainless-bench, a time budget a row, and
-tables in Markdown."""
+"""What the tables of all papers need: runs of grainless and grainless-bench, a time budget a row,
+and tables in Markdown."""
 
 import json
 import pathlib
@@ -81,8 +81,8 @@ def measure(clean, picture):
 
 class Session:
     """Where the tables run: `device` as the command line names it, `folder` for files, `budget`
-    seconds for a timed row at most, `jobs` processes at a time where nothing is timed, `repeats` of short timed
-    cases."""
+    seconds for a timed row at most, `jobs` processes at a time where nothing is timed, `repeats` of
+    short timed cases."""
 
     def __init__(self, folder, device, budget, jobs, repeats=5):
         self.folder, self.device, self.budget, self.jobs = folder, device, budget, jobs
@@ -92,16 +92,16 @@ class Session:
         self._rates = {}
 
     def denoise(self, inputs, outputs, method, sigma, **parameters):
-        """What grainless reports of each input; `outputs` is a file for one, a folder for several."""
+        """What grainless reports of each input; `outputs` is a file for one, a folder for more."""
         given = {"method": method, "sigma": sigma, "device": self.device, **parameters}
         reports = lines_of(["grainless", "--json", *options_of(given), *inputs, "-o", outputs])
         self._note_devices(f"{method} of {pathlib.Path(inputs[0]).name}", reports)
         return reports
 
     def milliseconds(self, name, kind, work, size, layers=1, channels=1, device=None, **parameters):
-        """Of computing a synthetic picture or volume, the fastest of its runs. None where they would
-        take more than the budget: `kind` names cases whose time grows with `work`, so that the slowest
-        one until now tells the next."""
+        """Of computing a synthetic picture or volume, the fastest of its runs. None where they
+        would take more than the budget: `kind` names cases whose time grows with `work`, so that
+        the slowest one until now tells the next."""
         predicted = self._rates.get(kind, 0) * work
         repeat = self.repeats if predicted < SHORT else 1
         if (repeat + 1) * predicted > self.budget:

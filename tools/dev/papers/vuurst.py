@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Van der Vuurst (2023): Non-Local Means (CNLM) and Shapiro-Wilk NLM on eight pictures of 512 x 512 over
-search radii 5, 8, 10, patch radii 1, 2, 3 and sigma 10 to 60, PSNR and mean SSIM, times, and times of
-pictures up to the size of PolyU's photographs. His noise is rounded and clipped to 8 bits, as his noisy
-pictures' PSNR tells (mandril at sigma 40: 16.26 dB; 16.09 without clipping)."""
+"""Van der Vuurst (2023): Non-Local Means (CNLM) and Shapiro-Wilk NLM on eight pictures of 512 x
+512 over search radii 5, 8, 10, patch radii 1, 2, 3 and sigma 10 to 60, PSNR and mean SSIM, times,
+and times of pictures up to the size of PolyU's photographs. His noise is rounded and clipped to 8
+bits, as his noisy pictures' PSNR tells (mandril at sigma 40: 16.26 dB; 16.09 without clipping)."""
 
 import concurrent.futures
 import csv
@@ -38,14 +38,14 @@ HIS_SECONDS = {
     ("sw-nlm", 8, 2): (48.4, 0.254), ("sw-nlm", 8, 3): (111.9, 0.779),
     ("sw-nlm", 10, 1): (19.2, 0.141), ("sw-nlm", 10, 2): (73.8, 0.386),
     ("sw-nlm", 10, 3): (170.7, 1.186),
-}  # fmt: skip
+}
 # Seconds with radius 10 and patch radius 3 on the same machine.
 SCALING = {
     ("324x216", "nlm"): (1.787, 0.040), ("324x216", "sw-nlm"): (45.54, 0.321),
     ("648x432", "nlm"): (7.158, 0.158), ("648x432", "sw-nlm"): (182.2, 1.263),
     ("1296x864", "nlm"): (28.60, 0.635), ("1296x864", "sw-nlm"): (730.0, 5.077),
     ("2592x1728", "nlm"): (114.4, 2.541), ("2592x1728", "sw-nlm"): (2922, 20.31),
-}  # fmt: skip
+}
 
 
 def his_psnr():
@@ -106,12 +106,13 @@ class Pictures:
         results = self.folder / f"{method}-{radius}-{patch}-{sigma}"
         results.mkdir(exist_ok=True)
         self.session.denoise(noisy, results, method, sigma, **windows(radius, patch))
-        metrics = [measure(self.folder / "clean" / path.name, results / path.name) for path in noisy]
+        clean = self.folder / "clean"
+        metrics = [measure(clean / path.name, results / path.name) for path in noisy]
         return {
             "method": method, "radius": radius, "patch_radius": patch, "sigma": sigma,
             "psnr": dict(zip(self.clean, (m["psnr"] for m in metrics), strict=True)),
             "ssim": dict(zip(self.clean, (m["ssim"] for m in metrics), strict=True)),
-        }  # fmt: skip
+        }
 
 
 def print_pictures(found, theirs, options):
@@ -132,7 +133,8 @@ def print_pictures(found, theirs, options):
     columns = ["picture"]
     for method in METHODS:
         columns += [f"his {HIS_NAMES[method]} dB", f"our {method} dB", "his MSSIM", "ours"]
-    print_table(f"Van der Vuurst: σ = {sigma}, radius {radius}, patch radius {patch}", columns, rows)
+    print_table(f"Van der Vuurst: σ = {sigma}, radius {radius}, patch radius {patch}", columns,
+                rows)
 
 
 def print_means(found, theirs, options):
@@ -155,8 +157,8 @@ def print_means(found, theirs, options):
         for of_sigma in best.values():
             his, ours, ssim = map(max, zip(*of_sigma))
             rows[-1].append(f"{his:.2f} {ours:.2f} {ssim:.4f}")
-        print_table(f"Van der Vuurst: {HIS_NAMES[method]}, means of {len(options.pictures)} pictures: "
-                    "his PSNR, ours, our MSSIM",
+        print_table(f"Van der Vuurst: {HIS_NAMES[method]}, means of {len(options.pictures)} "
+                    "pictures: his PSNR, ours, our MSSIM",
                     ["radius/patch radius", *(f"σ={sigma}" for sigma in options.sigmas)], rows)
 
 
@@ -185,7 +187,7 @@ def scaling(session, options):
         if ours is not None:
             results[f"{size} {method}"] = ours
         rows.append([size, method, *his, "left out" if ours is None else short(ours / 1000)])
-    print_table("Van der Vuurst: seconds up to the size of PolyU's photographs, radius 10, patch radius "
-                "3 (his: Ryzen 5 1600, one core; GTX 1080)",
+    print_table("Van der Vuurst: seconds up to the size of PolyU's photographs, radius 10, patch "
+                "radius 3 (his: Ryzen 5 1600, one core; GTX 1080)",
                 ["picture", "method", "his processor", "his GPU", "ours"], rows)
     return results

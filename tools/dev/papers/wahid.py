@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Wahid et al.: Non-Local Means with the centre's weight the largest other, 21 x 21 / 7 x 7, on natural
-and medical pictures of 128 to 1024 pixels at sigma 10 to 40: PSNR, SSIM and FSIM, which on their GPU
-equal their processor's, and times with their cumulative average, the mean of the times up to a size."""
+"""Wahid et al.: Non-Local Means with the centre's weight the largest other, 21 x 21 / 7 x 7, on
+natural and medical pictures of 128 to 1024 pixels at sigma 10 to 40: PSNR, SSIM and FSIM, which on
+their GPU equal their processor's, and times with their cumulative average, the mean of the times
+up to a size."""
 
 import statistics
 
@@ -42,13 +43,13 @@ def run(session, images, options):
     return results
 
 
-def reports_of(session, made, sigma, **parameters):
+def reports_of(session, made, sigma):
     """One process denoises all pictures."""
     folder = session.folder / "wahid"
     folder.mkdir(exist_ok=True)
     noise = {"add-noise": sigma, "seed": 1}
-    reports = session.denoise([path for _, _, path in made], folder, "nlm", sigma, **SYSTEM, **noise,
-                              **parameters)
+    files = [path for _, _, path in made]
+    reports = session.denoise(files, folder, "nlm", sigma, **SYSTEM, **noise)
     return {f"{kind} {size} {sigma}": r for (kind, size, _), r in zip(made, reports, strict=True)}
 
 
