@@ -120,16 +120,15 @@ def print_pictures(found, theirs, options):
     systems = {method: found.get((method, radius, patch, sigma)) for method in METHODS}
     if None in systems.values():
         return
-    rows = []
+    values = {}
     for name in options.pictures:
-        cells = []
+        values[name] = []
         for i, (method, system) in enumerate(systems.items()):
             his = theirs[name, sigma, method][f"{radius}/{patch}"]
-            cells += [his, round(system["psnr"][name], 2), PICTURES[name][i],
-                      round(system["ssim"][name], 4)]
-        rows.append([name, *cells])
-    middle = [statistics.fmean(column) for column in list(zip(*rows))[1:]]
-    rows.append(["mean", *(round(value, 4 if i % 4 > 1 else 2) for i, value in enumerate(middle))])
+            values[name] += [his, system["psnr"][name], PICTURES[name][i], system["ssim"][name]]
+    values["mean"] = [statistics.fmean(column) for column in zip(*values.values())]
+    rows = [[name, *(f"{value:.{4 if i % 4 > 1 else 2}f}" for i, value in enumerate(cells))]
+            for name, cells in values.items()]
     columns = ["picture"]
     for method in METHODS:
         columns += [f"his {HIS_NAMES[method]} dB", f"our {method} dB", "his MSSIM", "ours"]
