@@ -129,6 +129,21 @@ Settings settings_of(const Params& params) {
   return settings;
 }
 
+Settings stack_settings(const Settings& settings) {
+  const Params own = stack_defaults();
+  const bool other_method = std::any_of(settings.begin(), settings.end(), [&](const auto& setting) {
+    return setting.first == "method" && setting.second != param_text(own, *find_param("method"));
+  });
+  Settings known;
+  for (const auto& [key, value] : settings) {
+    const ParamSpec* spec = find_param(key);
+    if (spec == nullptr || !is_stack_param(*spec)) continue;
+    const bool size = spec->group == ParamGroup::kAdvanced;
+    known.emplace_back(key, size && other_method ? param_text(own, *spec) : value);
+  }
+  return known;
+}
+
 Status apply_settings(const Settings& settings, Params& params) {
   Params changed = params;
   for (const auto& [key, value] : settings) {

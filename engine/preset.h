@@ -41,6 +41,10 @@ bool is_preset_key(std::string_view key);
 // Everything that has an effect with these parameters.
 Settings settings_of(const Params& params);
 
+// What the settings of a picture's preset say to the filter for stacks: what it knows of them.
+// Sizes that are meant for another method than its own become automatic.
+Settings stack_settings(const Settings& settings);
+
 // Sets what the settings name. A sigma without auto-sigma means that very sigma, as on the command
 // line. kBadParameter: params is unchanged.
 Status apply_settings(const Settings& settings, Params& params);
