@@ -60,7 +60,7 @@ std::optional<Status> run_in_dialog(GimpProcedure* procedure, GimpImage* image,
     const Known known = noise ? Known{&preview.pixels(), &*noise} : Known();
     return denoise_all(engine, image, drawables, params(), known, &monitor, true);
   };
-  return ui::run_dialog(procedure, config, params, preview, places(), work);
+  return ui::run_dialog(procedure, config, params, {preview}, places(), work);
 }
 
 GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* image,

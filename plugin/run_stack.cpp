@@ -9,8 +9,8 @@
 #include "denoise_stack.h"
 #include "engine/sentence.h"
 #include "module_dir.h"
+#include "preview_stack.h"
 #include "stack_layers.h"
-#include "ui/stack_dialog.h"
 #include "work_progress.h"
 
 namespace grainless {
@@ -43,17 +43,12 @@ std::optional<Status> run_in_dialog(GimpProcedure* procedure, GimpImage* image,
                                     const StackLayers& stack, GimpProcedureConfig* config,
                                     Engine& engine) {
   ui::initialise();
+  PreviewStack preview(engine, stack.layers, stack.chosen);
   const auto params = [&] { return params_from_config(config, stack_defaults()); };
   const auto work = [&](const ui::WorkMonitor& monitor) {
     return denoise(engine, image, stack.layers, params(), &monitor, true);
   };
-  std::vector<ui::DeviceChoice> devices;
-  for (const DeviceInfo& device : engine.devices()) {
-    if (device.usable && device.name != "cpu") {
-      devices.push_back({device.name, device.description + " (" + device.name + ")"});
-    }
-  }
-  return ui::run_stack_dialog(procedure, config, params, {stack.what, devices}, places(), work);
+  return ui::run_dialog(procedure, config, params, {preview, &preview, stack.what}, places(), work);
 }
 
 GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* image,

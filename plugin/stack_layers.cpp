@@ -107,6 +107,12 @@ StackLayers stack_layers(GimpImage* image, const Drawables& chosen) {
     group = gimp_item_is_group(item) ? item : gimp_item_get_parent(item);
     stack.layers = children(image, group);
   }
+  const auto chosen_one =
+      std::find_first_of(stack.layers.begin(), stack.layers.end(), chosen.begin(), chosen.end());
+  // Of a group, one with others on either side.
+  stack.chosen =
+      static_cast<int32_t>(chosen_one != stack.layers.end() ? chosen_one - stack.layers.begin()
+                                                            : stack.layers.size() / 2);
   stack.what = sentence_on(stack.layers.size(), chosen.size() > 1, group);
   if (stack.layers.size() < 2) {
     stack.refusal =

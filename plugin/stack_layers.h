@@ -10,6 +10,7 @@ namespace grainless {
 // The layers that a stack is made of, the lowest first, as files and animations count them.
 struct StackLayers {
   Drawables layers;
+  int32_t chosen = 0;   // the one to look at first
   std::string refusal;  // why they are no stack, as one sentence; empty when they are
   std::string what;     // which layers these are, a sentence
 };

@@ -15,7 +15,10 @@ import tempfile
 from strings import extract, marked_files, unmarked_strings
 
 MENU = {"Grainless _Denoise…", "Grainless Denoise Layer _Stack…"}  # stand in GIMP's menu
-# Labels that share a window with nothing but each other; all others are in the dialog.
+# Only in the dialog for pictures, and only in the one for stacks.
+PICTURES = {"_Method", "_Quality", "R_eference step", "_Group size", "Trans_form", "Num_ber of scales"}
+STACKS = {"Ad_jacent layers", "Lay_er"}
+# Labels that share a window with nothing but each other; all others are in the dialogs.
 OTHER_WINDOWS = [
     {"_Save As…", "_Delete…", "_Import…", "_Export…"},
     {"_Name of the preset:", "_Cancel", "_Save"},
@@ -75,9 +78,12 @@ def mnemonic_problems(root, language, catalogue):
         if source in labels and mnemonic(labels[source]) in hidden:
             yield f"{language}: '{labels[source]}' has the mnemonic of GIMP's hidden Load or Save Settings"
     elsewhere = set().union(*OTHER_WINDOWS)
-    for button in (set(ALTERNATIVES), set(ALTERNATIVES.values())):
-        yield from mnemonic_clashes(language, [text for source, text in labels.items()
-                                               if source not in elsewhere | button], taken)
+    unknown = (PICTURES | STACKS | elsewhere | set(ALTERNATIVES) | set(ALTERNATIVES.values())) - set(catalogue)
+    yield from (f"check.py knows a label that nobody has: '{label}'" for label in sorted(unknown))
+    for absent in (PICTURES, STACKS):
+        for button in (set(ALTERNATIVES), set(ALTERNATIVES.values())):
+            yield from mnemonic_clashes(language, [text for source, text in labels.items()
+                                                   if source not in elsewhere | button | absent], taken)
     for window in OTHER_WINDOWS:
         yield from mnemonic_clashes(language, [text for source, text in labels.items() if source in window], set())
 

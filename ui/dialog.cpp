@@ -9,6 +9,7 @@
 #include <string>
 
 #include "controls.h"
+#include "layer_chooser.h"
 #include "lines.h"
 #include "noise_panel.h"
 #include "preset_bar.h"
@@ -29,23 +30,23 @@ constexpr int kSideWidth = 350;
 class Dialog {
  public:
   Dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
-         const std::function<Params()>& params, PreviewSource& source, const Places& places)
+         const std::function<Params()>& params, const Subject& subject, const Places& places)
       : config_(config),
         params_(params),
-        dialog_(new_procedure_dialog(procedure, config, _("Grainless Denoise"), places.manual)),
+        dialog_(new_procedure_dialog(procedure, config, title_of(subject), places.manual)),
         work_(GTK_DIALOG(dialog_)),
-        presets_(std::make_unique<PresetBar>(config, params, places.presets)),
+        presets_(std::make_unique<PresetBar>(
+            config, params, places.presets,
+            subject.layers != nullptr ? PresetUse::kStack : PresetUse::kPicture)),
         controls_(GIMP_PROCEDURE_DIALOG(dialog_), config),
-        preview_(std::make_unique<Preview>(source, Preview::Listener{[this] { show_state(); },
-                                                                     [this] {
-                                                                       if (bar_) bar_->update();
-                                                                     },
-                                                                     [this](const auto& found) {
-                                                                       controls_.set_devices(found);
-                                                                     }})),
+        preview_(std::make_unique<Preview>(subject.source, listener())),
         bar_(std::make_unique<PreviewBar>(*preview_)),
         noise_(std::make_unique<NoisePanel>(*preview_, [this](double s) { use_sigma(s); })) {
-    build();
+    if (subject.layers != nullptr) {
+      layers_ = std::make_unique<LayerChooser>(*preview_, *subject.layers);
+      preview_->layer_changed(subject.layers->shown());
+    }
+    build(subject);
     changed_ = g_signal_connect_swapped(
         config_, "notify", G_CALLBACK(+[](Dialog* self) { self->settings_changed(); }), this);
     settings_changed();
@@ -53,6 +54,7 @@ class Dialog {
 
   ~Dialog() {
     g_signal_handler_disconnect(config_, changed_);
+    layers_.reset();
     bar_.reset();
     preview_.reset();
     presets_.reset();
@@ -70,10 +72,25 @@ class Dialog {
   }
 
  private:
-  void build() {
+  static const char* title_of(const Subject& subject) {
+    return subject.layers != nullptr ? _("Grainless Denoise Layer Stack") : _("Grainless Denoise");
+  }
+
+  Preview::Listener listener() {
+    return {[this] { show_state(); },
+            [this] {
+              if (bar_) bar_->update();
+            },
+            [this](const auto& found) { controls_.set_devices(found); },
+            [this](int by) {
+              if (layers_) layers_->step(by);
+            }};
+  }
+
+  void build(const Subject& subject) {
     GtkWidget* halves = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
     gtk_container_set_border_width(GTK_CONTAINER(halves), 12);
-    gtk_box_pack_start(GTK_BOX(halves), build_left(), TRUE, TRUE, 0);
+    gtk_box_pack_start(GTK_BOX(halves), build_left(subject), TRUE, TRUE, 0);
     gtk_box_pack_start(GTK_BOX(halves), build_side(), FALSE, FALSE, 0);
     GtkWidget* content = gtk_dialog_get_content_area(GTK_DIALOG(dialog_));
     gtk_box_pack_start(GTK_BOX(content), halves, TRUE, TRUE, 0);
@@ -82,7 +99,17 @@ class Dialog {
     set_size();
   }
 
-  GtkWidget* build_left() {
+  // Which layer is shown, and which ones there are.
+  GtkWidget* build_layers(const Subject& subject) {
+    GtkWidget* row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
+    gtk_box_pack_start(GTK_BOX(row), layers_->widget(), FALSE, FALSE, 0);
+    GtkWidget* what = new_line(50);
+    set_text(what, subject.what);
+    gtk_box_pack_start(GTK_BOX(row), what, TRUE, TRUE, 0);
+    return row;
+  }
+
+  GtkWidget* build_left(const Subject& subject) {
     GtkWidget* frame = gtk_frame_new(nullptr);
     gtk_frame_set_shadow_type(GTK_FRAME(frame), GTK_SHADOW_IN);
     gtk_container_add(GTK_CONTAINER(frame), preview_->widget());
@@ -98,6 +125,7 @@ class Dialog {
     bar_->add_line(hint);
 
     GtkWidget* left = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
+    if (layers_) gtk_box_pack_start(GTK_BOX(left), build_layers(subject), FALSE, FALSE, 0);
     gtk_box_pack_start(GTK_BOX(left), frame, TRUE, TRUE, 0);
     gtk_box_pack_start(GTK_BOX(left), bar_->widget(), FALSE, FALSE, 0);
     return left;
@@ -106,6 +134,9 @@ class Dialog {
   GtkWidget* build_side() {
     GtkWidget* side = gtk_box_new(GTK_ORIENTATION_VERTICAL, 12);
     gtk_box_pack_start(GTK_BOX(side), presets_->widget(), FALSE, FALSE, 0);
+    if (layers_) {
+      gtk_box_pack_start(GTK_BOX(side), controls_.column(ParamGroup::kStack), FALSE, FALSE, 0);
+    }
     gtk_box_pack_start(GTK_BOX(side),
                        controls_.column(ParamGroup::kMain, "sigma", noise_->widget()), FALSE, FALSE,
                        0);
@@ -183,6 +214,7 @@ class Dialog {
   Controls controls_;
   std::unique_ptr<Preview> preview_;
   std::unique_ptr<PreviewBar> bar_;
+  std::unique_ptr<LayerChooser> layers_;  // of a stack
   std::unique_ptr<NoisePanel> noise_;
 };
 
@@ -193,9 +225,9 @@ void initialise() {
 }
 
 std::optional<Status> run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
-                                 const std::function<Params()>& params, PreviewSource& source,
+                                 const std::function<Params()>& params, const Subject& subject,
                                  const Places& places, const Work& work) {
-  return Dialog(procedure, config, params, source, places).run(work);
+  return Dialog(procedure, config, params, subject, places).run(work);
 }
 
 }  // namespace grainless::ui

@@ -33,11 +33,18 @@ struct WorkMonitor {
 };
 using Work = std::function<Status(const WorkMonitor&)>;
 
-// Shows the dialog for the procedure's settings with a live preview of `source`, and does the work
-// when the user wants it. A work that the user stops leads back to the dialog; none: the user has
-// left it. params turns the settings into parameters.
+// What the dialog is about: a picture, or a stack of layers.
+struct Subject {
+  PreviewSource& source;
+  LayerList* layers = nullptr;  // of a stack, with the same source
+  std::string what = {};        // which layers these are, a sentence
+};
+
+// Shows the dialog for the procedure's settings with a live preview of the subject, and does the
+// work when the user wants it. A work that the user stops leads back to the dialog; none: the user
+// has left it. params turns the settings into parameters.
 std::optional<Status> run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
-                                 const std::function<Params()>& params, PreviewSource& source,
+                                 const std::function<Params()>& params, const Subject& subject,
                                  const Places& places, const Work& work);
 
 }  // namespace grainless::ui

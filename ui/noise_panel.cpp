@@ -54,7 +54,8 @@ void NoisePanel::update(const Params& params) {
   const PreviewInfo* info = preview_.model().info();
   if (params.auto_sigma && info != nullptr && info->measured) sigma_ = info->sigma;
   // Not before there is a first picture: the diagram can wait.
-  if (!asked_ && info != nullptr && !preview_.model().busy() && preview_.loaded() >= 1) {
+  if (asked_ != preview_.model().layer() && info != nullptr && !preview_.model().busy() &&
+      preview_.loaded() >= 1) {
     measure_layer();
   }
   const bool waiting = sigma_.empty() && params.auto_sigma;
@@ -65,12 +66,13 @@ void NoisePanel::update(const Params& params) {
 }
 
 void NoisePanel::measure_layer() {
-  asked_ = true;
-  preview_.compute_aside([this] {
+  const int32_t layer = preview_.model().layer();
+  asked_ = layer;
+  preview_.compute_aside([this, layer] {
     auto picture = std::make_shared<NoisePicture>();
-    const Status status = preview_.source().measure_layer(*picture);
-    return [this, picture, ok = status.ok()] {
-      if (!ok) return;
+    const Status status = preview_.source().measure_layer(layer, *picture);
+    return [this, layer, picture, ok = status.ok()] {
+      if (!ok || layer != preview_.model().layer()) return;
       sigma_ = picture->sigma;
       set_text(estimate_, noise_text(sigma_));
       gtk_widget_show(estimate_);

@@ -36,7 +36,8 @@ class NoisePanel {
   GtkWidget* area_;
   GtkWidget* button_;
   std::vector<double> sigma_;  // of the layer, when it is known
-  bool asked_ = false, measuring_ = false;
+  int32_t asked_ = -1;         // the layer whose noise is or was measured
+  bool measuring_ = false;
 };
 
 }  // namespace grainless::ui

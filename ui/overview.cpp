@@ -61,6 +61,8 @@ void Overview::go_to(double x, double y) {
 
 void Overview::update() {
   const double loaded = preview_.loaded();
+  if (layer_ != preview_.model().layer()) rendered_ = -1;
+  layer_ = preview_.model().layer();
   if (loaded >= rendered_ + kRefresh || (loaded >= 1 && rendered_ < 1)) {
     rendered_ = loaded;
     if (thumbnail_ != nullptr) cairo_surface_destroy(thumbnail_);

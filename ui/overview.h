@@ -29,6 +29,7 @@ class Overview {
   double scale_;  // of the layer, logical pixels a pixel
   cairo_surface_t* thumbnail_ = nullptr;
   double rendered_ = -1;  // how much of the layer was read for it
+  int32_t layer_ = 0;     // that it is of
 };
 
 }  // namespace grainless::ui

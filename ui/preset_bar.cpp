@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -51,10 +52,11 @@ void write_value(GimpProcedureConfig* config, const ParamSpec& spec, const Param
 }  // namespace
 
 PresetBar::PresetBar(GimpProcedureConfig* config, std::function<Params()> params,
-                     std::string folder)
+                     std::string folder, PresetUse use)
     : config_(config),
       params_(std::move(params)),
       folder_(std::move(folder)),
+      use_(use),
       row_(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6)) {
   GtkWidget* combo = gtk_combo_box_text_new();
   combo_ = GTK_COMBO_BOX_TEXT(combo);
@@ -130,8 +132,11 @@ void PresetBar::act(void (PresetBar::*action)()) {
 void PresetBar::list_presets() {
   entries_ = {{kOwn, _("Your own settings"), {}, {}, {}}};
   for (const BuiltInPreset& preset : built_in_presets()) {
-    entries_.push_back(
-        {std::string(kBuiltInMark) + preset.id, _(preset.label), {}, preset.settings(), {}});
+    const Settings settings = preset.settings();
+    // Those that differ in nothing that matters here have one entry.
+    const auto same = [&](const Entry& entry) { return used(entry.settings) == used(settings); };
+    if (std::any_of(entries_.begin(), entries_.end(), same)) continue;
+    entries_.push_back({std::string(kBuiltInMark) + preset.id, _(preset.label), {}, settings, {}});
   }
   for (const std::string& name : folder_.names()) {
     Settings settings;
@@ -150,7 +155,8 @@ void PresetBar::show_current() {
   const Params params = params_();
   const Entry* current = &entries_.front();
   for (const Entry& entry : entries_) {
-    if (entry.settings.empty() || !has_settings(params, entry.settings)) continue;
+    const Settings settings = used(entry.settings);
+    if (settings.empty() || !has_settings(params, settings)) continue;
     if (current == &entries_.front() || entry.id == chosen_) current = &entry;
   }
   showing_ = true;
@@ -182,10 +188,14 @@ void PresetBar::explain() {
   }
 }
 
+Settings PresetBar::used(const Settings& settings) const {
+  return use_ == PresetUse::kStack ? stack_settings(settings) : settings;
+}
+
 void PresetBar::apply(const Settings& settings) {
   const Params before = params_();
   Params after = before;
-  const Status status = apply_settings(settings, after);
+  const Status status = apply_settings(used(settings), after);
   if (!status.ok()) return complain(status.message());
   // One change for everybody who listens, so that no preview of half a preset is begun.
   g_object_freeze_notify(G_OBJECT(config_));

@@ -13,10 +13,13 @@
 
 namespace grainless::ui {
 
+enum class PresetUse { kPicture, kStack };
+
 class PresetBar {
  public:
   // `params` turns the settings into parameters; `folder` holds the user's presets.
-  PresetBar(GimpProcedureConfig* config, std::function<Params()> params, std::string folder);
+  PresetBar(GimpProcedureConfig* config, std::function<Params()> params, std::string folder,
+            PresetUse use);
   ~PresetBar();
   PresetBar(const PresetBar&) = delete;
   PresetBar& operator=(const PresetBar&) = delete;
@@ -26,9 +29,9 @@ class PresetBar {
  private:
   struct Entry {
     std::string id, label;
-    std::string name;  // a preset's of the user
-    Settings settings;
-    Status status;  // why the settings are not known
+    std::string name;   // a preset's of the user
+    Settings settings;  // all of the preset
+    Status status;      // why the settings are not known
   };
 
   GtkWidget* make_menu();
@@ -40,6 +43,8 @@ class PresetBar {
   void choose();
   void explain();  // why the chosen preset can't be used
   const Entry& active() const;
+  // What the preset sets here.
+  Settings used(const Settings& settings) const;
   void apply(const Settings& settings);
   // Saves under the user's name, lists and chooses it; false: says what went wrong.
   bool keep(const std::string& name, const Settings& settings);
@@ -55,6 +60,7 @@ class PresetBar {
   GimpProcedureConfig* config_;
   std::function<Params()> params_;
   PresetFolder folder_;
+  PresetUse use_;
   GtkWidget* row_;
   GtkComboBoxText* combo_ = nullptr;
   GtkWidget* delete_ = nullptr;

@@ -156,6 +156,15 @@ void Preview::set_params(const Params& params) {
   schedule();
 }
 
+void Preview::layer_changed(int32_t layer) {
+  model_.set_layer(layer, now());
+  canvas_.invalidate();
+  gtk_widget_queue_draw(area_);
+  if (!paused_) start_loading();
+  schedule();
+  listener_.view_changed();
+}
+
 void Preview::set_paused(bool paused) {
   paused_ = paused;
   if (paused) {
@@ -195,7 +204,8 @@ void Preview::schedule() {
 void Preview::pump() {
   if (paused_) return;
   const std::optional<PreviewJob> job = model_.due(now());
-  if (!job || !source_.ready(*job)) return;
+  if (!job) return;
+  if (!source_.ready(*job)) return start_loading();
   model_.start(*job);
   worker_->submit(*job);
 }

@@ -22,6 +22,7 @@ class Preview {
     std::function<void()> state_changed;  // busy(), info(), error()
     std::function<void()> view_changed;   // viewport(), the pixels of the original
     std::function<void(const std::vector<DeviceChoice>&)> devices_found;
+    std::function<void(int by)> layer_stepped = {};  // by a key: the next one up or down
   };
 
   Preview(PreviewSource& source, Listener listener);
@@ -31,6 +32,8 @@ class Preview {
 
   GtkWidget* widget() const { return overlay_; }
   void set_params(const Params& params);
+  // The source is about this layer from now on.
+  void layer_changed(int32_t layer);
   // Leaves the processor to others, and takes up its work again.
   void set_paused(bool paused);
 
@@ -67,6 +70,7 @@ class Preview {
   gboolean scrolled(const GdkEventScroll& event);
   gboolean key(const GdkEventKey& event);
   bool zoom_key(guint key);
+  bool layer_key(guint key);
   bool arrow_key(const GdkEventKey& event);
   void show_original(bool shown);
   void pan(int32_t dx, int32_t dy);

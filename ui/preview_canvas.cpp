@@ -96,7 +96,7 @@ void PreviewCanvas::compose(bool removed) {
   if (composed_.rect != part) composed_ = Bitmap(part);
   // The noisy original never takes a result's place: where panning uncovers parts that are still to
   // be computed, it is dimmed.
-  const bool dim = !removed && !model_.picture().empty();
+  const bool dim = !removed && model_.info() != nullptr;
   for (int32_t y = part.y; y < part.bottom(); ++y) {
     const uint32_t* from = original.at(part.x, y);
     uint32_t* to = composed_.at(part.x, y);

@@ -123,6 +123,14 @@ bool Preview::zoom_key(guint key) {
   return true;
 }
 
+bool Preview::layer_key(guint key) {
+  const bool up = key == GDK_KEY_Page_Up || key == GDK_KEY_KP_Page_Up;
+  if (!up && key != GDK_KEY_Page_Down && key != GDK_KEY_KP_Page_Down) return false;
+  if (!listener_.layer_stepped) return false;
+  listener_.layer_stepped(up ? 1 : -1);
+  return true;
+}
+
 bool Preview::arrow_key(const GdkEventKey& event) {
   int32_t dx = 0, dy = 0;
   if (event.keyval == GDK_KEY_Left) dx = -1;
@@ -146,7 +154,7 @@ gboolean Preview::key(const GdkEventKey& event) {
     return TRUE;
   }
   if ((event.state & (GDK_CONTROL_MASK | GDK_MOD1_MASK)) != 0 || !down) return FALSE;
-  return zoom_key(event.keyval) || arrow_key(event) ? TRUE : FALSE;
+  return zoom_key(event.keyval) || layer_key(event.keyval) || arrow_key(event) ? TRUE : FALSE;
 }
 
 }  // namespace grainless::ui

@@ -59,6 +59,16 @@ void PreviewModel::set_params(const Params& params, int64_t now) {
   changed(now);
 }
 
+// A result of another layer is never shown, not even for a moment.
+void PreviewModel::set_layer(int32_t layer, int64_t now) {
+  if (layer == layer_) return;
+  layer_ = layer;
+  ++settings_;
+  picture_.clear();
+  coarse_ = false;
+  changed(now);
+}
+
 void PreviewModel::changed(int64_t now) {
   if (!waiting_) first_change_ = now;
   waiting_ = true;
@@ -82,8 +92,9 @@ std::optional<PreviewModel::Planned> PreviewModel::plan() const {
   const Rect image{0, 0, image_width_, image_height_};
   const Rect missing = picture_.missing(cells_of(visible), settings_, view_.level());
   if (missing.empty()) return std::nullopt;
-  Planned planned{waiting_ ? first_change_ + kDelay : last_change_,
-                  {settings_, *params_, intersect(pixels_of(missing), image), view_.level()}};
+  Planned planned{
+      waiting_ ? first_change_ + kDelay : last_change_,
+      {settings_, *params_, layer_, intersect(pixels_of(missing), image), view_.level()}};
   if (exact_seconds(planned.job.rect) <= kPrompt) return planned;
   if (!picture_.has_coarse(visible, settings_)) return coarse_job(visible);
   planned.at = last_change_ + kRest;
@@ -93,7 +104,7 @@ std::optional<PreviewModel::Planned> PreviewModel::plan() const {
 
 PreviewModel::Planned PreviewModel::coarse_job(const Rect& visible) const {
   Planned planned{waiting_ ? first_change_ + kDelay : last_change_,
-                  {settings_, *params_, visible, view_.level(), true}};
+                  {settings_, *params_, layer_, visible, view_.level(), true}};
   // No finer than it is shown, and as coarse as it takes; but not so small that nothing is left to
   // compare.
   int32_t reduction = 0;
@@ -157,6 +168,7 @@ void PreviewModel::start(const PreviewJob& job) {
 // Quick work ends by itself and has something newer to show than what is there. Slow work is worth
 // its while as long as its settings are the newest and some of it is in view.
 bool PreviewModel::outdated() const {
+  if (running_ && running_->layer != layer_) return true;
   if (!running_ || running_->coarse || !waiting_) return false;
   if (exact_seconds(running_->rect) <= kPrompt) return false;
   return running_->settings != settings_ || intersect(running_->rect, view_.visible()).empty() ||
@@ -172,6 +184,7 @@ bool PreviewModel::finished(PreviewAnswer answer) {
     failed_ = true;
     return false;
   }
+  if (job.layer != layer_) return false;
   const double pixels = area_of(job.rect) / static_cast<double>(1 << 2 * job.reduction);
   if (job.coarse) {
     coarse_rate_ = answer.info.seconds / pixels;

@@ -41,6 +41,9 @@ class PreviewModel {
   // The view has moved; as a changed copy of view().
   void look(const Viewport& view, int64_t now);
   void set_params(const Params& params, int64_t now);
+  // Another layer of the same size is looked at, of which nothing is known yet.
+  void set_layer(int32_t layer, int64_t now);
+  int32_t layer() const { return layer_; }
 
   // Milliseconds until due() may have a job; 0: now; none: nothing is to be done, or a job runs.
   std::optional<int64_t> wait(int64_t now) const;
@@ -81,7 +84,8 @@ class PreviewModel {
   Viewport view_;
   Picture picture_;
   std::optional<Params> params_;
-  uint64_t settings_ = 0;  // of the newest params
+  int32_t layer_ = 0;
+  uint64_t settings_ = 0;  // of the newest params and layer
   std::optional<PreviewJob> running_;
   int64_t first_change_ = 0, last_change_ = 0;  // since the last start
   bool waiting_ = false;                        // for the job that answers first_change_

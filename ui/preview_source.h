@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the dialog's preview asks of its host: pixels of one layer, before and after. The dialog
-// knows neither where they come from nor who denoises them.
+// knows neither where they come from nor who denoises them, alone or with others of a stack.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ namespace grainless::ui {
 struct PreviewJob {
   uint64_t settings = 0;  // the number of params' change: newer ones are larger
   Params params;
+  int32_t layer = 0;  // of a stack
   Rect rect;          // of the layer, to be computed
   int32_t level = 0;  // the finest level that is shown
   // A quick answer: quality "fast" and automatic sizes, at 1/2^reduction of the resolution.
@@ -76,8 +77,8 @@ class PreviewSource {
   // False: all of it has been read.
   virtual bool load_some(const Rect& first) = 0;
   virtual double loaded() const = 0;  // 0..1
-  // Main thread: whether enough was read for the job.
-  virtual bool ready(const PreviewJob& job) const = 0;
+  // Main thread: whether enough was read for the job. If not, load_some() goes on with the rest.
+  virtual bool ready(const PreviewJob& job) = 0;
   // Main thread: the whole layer as it is, at a level. What isn't read yet is transparent.
   virtual const Bitmap& original(int32_t level) const = 0;
 
@@ -91,12 +92,23 @@ class PreviewSource {
   virtual void pick_area(const Rect& visible) = 0;
   // Worker thread, when all is loaded.
   virtual Status measure_area(AreaMeasurement& measured) = 0;
-  virtual Status measure_layer(NoisePicture& picture) = 0;
+  virtual Status measure_layer(int32_t layer, NoisePicture& picture) = 0;
 
   // Worker thread: what the user may choose from besides "auto", "cpu" and "cuda".
   virtual std::vector<DeviceChoice> devices() = 0;
   // Any thread, once: makes a running denoise() and all later ones return soon.
   virtual void stop() = 0;
+};
+
+// The layers of a stack, of which a PreviewSource shows one at a time. Main thread.
+class LayerList {
+ public:
+  virtual ~LayerList() = default;
+
+  virtual std::vector<std::string> names() const = 0;  // the first layer's first
+  virtual int32_t shown() const = 0;
+  // From now on the source is about this layer.
+  virtual void show(int32_t layer) = 0;
 };
 
 }  // namespace grainless::ui

@@ -1,40 +1,175 @@
 # SPDX-License-Identifier: MIT
-"""The dialog for stacks of layers: what it offers, stopping, OK, and one undo step: drive_stack.py WORK"""
+"""The dialog for stacks of layers: its preview of one layer at a time, stopping, OK, and one undo step: drive_stack.py WORK"""
+import hashlib
 import pathlib
 import subprocess
 import sys
+import time
 import traceback
+
+import numpy as np
 
 import desktop
 from desktop import click, find, find_all, is_sensitive, wait_for
-from session import Session, Window, outline
+from drive_view import HEIGHT, WIDTH, View, everything_has_a_name, xdotool
+from session import Session, items, keys, outline
 
 TITLE, PROCEDURE = "Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack"
-ABSENT = [("combo box", "Method"), ("combo box", "Quality"), ("combo box", "Preset"), ("spin button", "Group size"),
+ABSENT = [("combo box", "Method"), ("combo box", "Quality"), ("spin button", "Group size"),
           ("combo box", "Number of scales")]
+FRAMES = 4
+# Control, value that must change the picture, value that comes next.
+CONTROLS = [("Adjacent layers", 1, 3), ("Strength", 160, 100), ("Lightness noise", 20, 100), ("Colour noise", 20, 100),
+            ("Detail given back", 80, 0), ("Search window", 5, 9), ("Patch size", 4, 0)]
 
 
 def open_dialog(session):
-    return Window(session, TITLE, PROCEDURE)
+    return View(session, TITLE, PROCEDURE)
 
 
 def undo_item():
-    items = find_all(desktop.application("gimp"), "menu item",
+    found = find_all(desktop.application("gimp"), "menu item",
                      lambda name: name.startswith("Undo") and "History" not in name)
-    return items[0] if items else None
+    return found[0] if found else None
 
 
-def offers_what_it_has(session, before):
+def fingerprint(pixels):
+    return hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest()
+
+
+def show_layer(window, name, before):
+    window.pick("Layer", name)
+    return window.changed(before, name)
+
+
+def offers_what_it_has(session):
+    frames = session.ask("open_stack", WIDTH, HEIGHT, FRAMES)
     window = open_dialog(session)
-    assert window.label("The 3 selected layers are denoised together."), window.labels()
+    window.settled()
+    everything_has_a_name(window)
+    assert window.label("The 4 selected layers are denoised together."), window.labels()
+    names = items(window.widget("combo box", "Layer"))
+    assert names == [f"frame {number}" for number in range(FRAMES, 0, -1)], names
+    assert window.selected("Layer") == "frame 1"
     assert window.number("Adjacent layers") == 2
     assert not is_sensitive(window.widget("spin button", "Noise level"))
-    click(window.widget("check box", "Measure the noise automatically"))
-    wait_for("the noise level", lambda: is_sensitive(window.widget("spin button", "Noise level")), 10)
     for role, name in ABSENT:
         assert find(window.root, role, name) is None, name
-    answer = window.end("Cancel")
+    return window, frames
+
+
+def layers_show_their_own(window, frames):
+    """The original and the result of whichever layer is chosen; the others' never."""
+    seen = {}
+    picture = window.picture()
+    for number in (3, 1, 4, 2):
+        picture = show_layer(window, f"frame {number}", picture)
+        seen[number] = picture
+        window.pick("View", "Original")
+        wait_for(f"the original of frame {number}",
+                 lambda: fingerprint(window.picture()) == frames["all"][number - 1], 20)
+        original = window.picture().astype(int)
+        window.pick("View", "Removed noise")
+        expected = np.clip(128 + 4 * (original - seen[number]), 0, 255)
+        wait_for("four times the difference", lambda: np.array_equal(window.picture(), expected), 20)
+        window.pick("View", "Result")
+        wait_for("the result again", lambda: np.array_equal(window.picture(), seen[number]), 20)
+    assert len({fingerprint(one) for one in seen.values()}) == FRAMES
+    window.pick("View", "Split")
+    half = WIDTH // 2 - 12  # beside the line and its knob
+    wait_for("both halves", lambda: fingerprint(window.picture()[:, -half:]) == fingerprint(seen[2][:, -half:])
+             and not np.array_equal(window.picture()[:, :half], seen[2][:, :half]), 20)
+    window.pick("View", "Result")
+    wait_for("the result", lambda: np.array_equal(window.picture(), seen[2]), 20)
+
+
+def every_control_shows(window):
+    click(window.widget("toggle button", "Advanced tweaks"))
+    picture = window.picture()
+    for name, value, after in CONTROLS:
+        window.set_number(name, value)
+        picture = window.changed(picture, f"{name} = {value}")
+        window.set_number(name, after)
+        picture = window.changed(picture, f"{name} = {after}")
+    window.pick("Weight of the centre pixel", "Zero")
+    picture = window.changed(picture, "the centre's weight")
+    click(window.widget("check box", "Measure the noise automatically"))
+    wait_for("the noise level", lambda: is_sensitive(window.widget("spin button", "Noise level")), 10)
+    window.set_number("Noise level", 33)
+    picture = window.changed(picture, "the noise level")
+    button = window.widget("button", "Measure the visible part")
+    wait_for("a layer to measure", lambda: is_sensitive(button), 20)
+    click(button)
+    wait_for("the noise of the layer", lambda: window.label("Noise there"), 20)
+    wait_for("another noise level", lambda: window.number("Noise level") != 33, 10)
+    window.changed(picture, "the measured noise level")
+
+
+def presets_set_what_applies(window):
+    names = items(window.widget("combo box", "Preset"))
+    assert "Light" in names and "Maximum quality" not in names, names  # that one changes but the quality
+    adjacent = window.number("Adjacent layers")
+    window.choose("Preset", "Light")
+    wait_for("detail", lambda: window.number("Detail given back") == 40, 10)
+    assert window.number("Search window") == 0 and window.number("Adjacent layers") == adjacent
+    assert window.selected("Preset") == "Light"
+    window.choose("Preset", "Standard")
+    wait_for("no detail", lambda: window.number("Detail given back") == 0, 10)
+    assert window.selected("Preset") == "Standard"
+    window.set_number("Strength", 110)
+    wait_for("own settings", lambda: window.selected("Preset") == "Your own settings", 10)
+
+
+def the_keyboard_is_enough(window):
+    """Mnemonics reach the list of layers, Page Up and Page Down step through it, Space shows the original."""
+    window.settled()
+    window.focus_preview()
+    picture = window.picture()
+    assert window.selected("Layer") == "frame 2"
+    for key, name in (("Page_Up", "frame 3"), ("Page_Up", "frame 4"), ("Page_Down", "frame 3")):
+        keys(key)
+        wait_for(name, lambda: window.selected("Layer") == name, 10)
+        picture = window.changed(picture, name)
+    keys("Page_Up", "Page_Up", "Page_Up")  # there is none above
+    wait_for("the top one", lambda: window.selected("Layer") == "frame 4", 10)
+    picture = window.changed(picture, "frame 4")
+    xdotool("keydown", "space")
+    wait_for("the original while Space is held", lambda: not np.array_equal(window.picture(), picture), 20)
+    xdotool("keyup", "space")
+    wait_for("the result after Space", lambda: np.array_equal(window.picture(), picture), 20)
+    keys("alt+e")
+    time.sleep(0.3)
+    keys("Down")  # opens the list where the theme's lists are menus
+    time.sleep(0.3)
+    keys("Down", "Return")
+    wait_for("another layer", lambda: window.selected("Layer") != "frame 4", 10)
+    window.settled()
+
+
+def ok_gives_what_was_shown(window, frames):
+    """Every layer gets exactly the pixels that the preview has shown of it."""
+    shown, picture = [], window.picture()
+    for number in range(1, FRAMES + 1):
+        if window.selected("Layer") != f"frame {number}":
+            picture = show_layer(window, f"frame {number}", picture)
+        window.settled()
+        shown.append(fingerprint(picture))
+    answer = window.end("OK")
+    assert answer["status"] == "success" and answer["dirty"], answer
+    assert answer["all"] == shown and not set(shown) & set(frames["all"]), (answer, shown)
+
+
+def cancel_changes_nothing(session):
+    """While the preview of a large stack is being read and computed."""
+    before = session.ask("open_stack", 2400, 1600, 3)
+    window = open_dialog(session)
+    window.pick("Layer", "frame 3")
+    start = time.monotonic()
+    window.press("Cancel")
+    answer = window.gone()
+    assert time.monotonic() - start < 20
     assert answer["status"] == "cancel" and answer["all"] == before["all"] and not answer["dirty"], answer
+    return session.ask("open_layer", 700, 500, "u8", 12, 3)
 
 
 def stops(session, before):
@@ -63,18 +198,36 @@ def works(session, before):
     wait_for("the original pixels", lambda: session.ask("state")["all"] == before["all"], 20)
 
 
+def steps(session):
+    known = {}
+
+    def opens():
+        known["window"], known["frames"] = offers_what_it_has(session)
+
+    def cancels():
+        known["before"] = cancel_changes_nothing(session)
+
+    return [("the dialog says which layers, and offers what the method has", opens),
+            ("each layer shows its own original and result", lambda: layers_show_their_own(known["window"], known["frames"])),
+            ("every control changes the preview", lambda: every_control_shows(known["window"])),
+            ("presets set what applies", lambda: presets_set_what_applies(known["window"])),
+            ("the keyboard is enough", lambda: the_keyboard_is_enough(known["window"])),
+            ("OK gives what was shown", lambda: ok_gives_what_was_shown(known["window"], known["frames"])),
+            ("Cancel during the preview's work changes nothing", cancels),
+            ("a run can be stopped, and nothing has changed", lambda: stops(session, known["before"])),
+            ("OK changes all layers in one undo step", lambda: works(session, known["before"]))]
+
+
 def main():
     work = pathlib.Path(sys.argv[1])
     session = Session(work)
     step = "GIMP starts"
     try:
         wait_for("GIMP", lambda: desktop.application("gimp"))
-        before = session.ask("open_layer", 700, 500, "u8", 12, 3)
-        for step, body in (("the dialog says which layers, and offers what the method has", offers_what_it_has),
-                           ("a run can be stopped, and nothing has changed", stops),
-                           ("OK changes all layers in one undo step", works)):
-            body(session, before)
-            print(f"ok - {step}", flush=True)
+        for step, body in steps(session):
+            start = time.monotonic()
+            body()
+            print(f"ok - {step}\n# {time.monotonic() - start:.1f} s", flush=True)
         print("# end", flush=True)
         return 0
     except Exception:

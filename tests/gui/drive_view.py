@@ -71,7 +71,7 @@ class View(Window):
         return pixels[len(pixels) // 3:len(pixels) * 2 // 3].mean()
 
     def focus_preview(self):
-        wait_for("the keyboard", lambda: active_title() == "Grainless Denoise", 20)
+        wait_for("the keyboard", lambda: active_title() == self.title, 20)
         assert self.preview.get_component_iface().grab_focus()
         time.sleep(0.1)
 

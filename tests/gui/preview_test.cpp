@@ -20,8 +20,9 @@ constexpr int kWidth = 3000, kHeight = 2000;
 constexpr uint32_t kOriginalColour = 0xff00ff00;
 constexpr double kLatency = 0.020;  // seconds, the promise
 
-uint32_t colour_of(double sigma) {
-  return 0xff000000u | static_cast<uint32_t>(sigma) << 16;
+// Red from sigma, blue from the layer.
+uint32_t colour_of(double sigma, int32_t layer = 0) {
+  return 0xff000000u | static_cast<uint32_t>(sigma) << 16 | static_cast<uint32_t>(10 * layer);
 }
 
 // One colour for the original and one a sigma for results, after 0.4 s of work on two threads (or
@@ -40,7 +41,7 @@ class SlowSource final : public PreviewSource {
   Rect target() const override { return {0, 0, kWidth, kHeight}; }
   bool load_some(const Rect&) override { return ++loaded_ < 20; }
   double loaded() const override { return loaded_ / 20.0; }
-  bool ready(const PreviewJob&) const override { return loaded_ >= 20; }
+  bool ready(const PreviewJob&) override { return loaded_ >= 20; }
   const Bitmap& original(int32_t level) const override { return originals_[level]; }
   Status denoise(const PreviewJob& job, const Callbacks& callbacks,
                  PreviewResult& result) override {
@@ -56,7 +57,7 @@ class SlowSource final : public PreviewSource {
     if (callbacks.cancelled()) return {ErrorCode::kCancelled, "cancelled"};
     result.bitmap = Bitmap(at_level(job.rect, job.reduction));
     std::fill(result.bitmap.pixels.begin(), result.bitmap.pixels.end(),
-              colour_of(job.params.sigma));
+              colour_of(job.params.sigma, job.layer));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     result.info.seconds = seconds.count();
     return {};
@@ -64,7 +65,7 @@ class SlowSource final : public PreviewSource {
   bool has_selection() const override { return false; }
   void pick_area(const Rect&) override {}
   Status measure_area(AreaMeasurement&) override { return {}; }
-  Status measure_layer(NoisePicture&) override { return {}; }
+  Status measure_layer(int32_t, NoisePicture&) override { return {}; }
   std::vector<DeviceChoice> devices() override { return {}; }
   void stop() override {}
 
@@ -130,8 +131,9 @@ class PreviewTest : public testing::Test {
   void SetUp() override {
     window_ = gtk_window_new(GTK_WINDOW_TOPLEVEL);
     gtk_window_set_default_size(GTK_WINDOW(window_), 700, 500);
-    preview_ =
-        std::make_unique<Preview>(source_, Preview::Listener{[] {}, [] {}, [](const auto&) {}});
+    preview_ = std::make_unique<Preview>(
+        source_,
+        Preview::Listener{[] {}, [] {}, [](const auto&) {}, [this](int by) { stepped_ += by; }});
     gtk_container_add(GTK_CONTAINER(window_), preview_->widget());
     gtk_widget_show_all(window_);
   }
@@ -199,6 +201,7 @@ class PreviewTest : public testing::Test {
 
   SlowSource source_;
   GtkWidget* window_ = nullptr;
+  int stepped_ = 0;
   std::unique_ptr<Preview> preview_;
 };
 
@@ -282,6 +285,37 @@ TEST_F(PreviewTest, SpaceShowsTheOriginal) {
   EXPECT_EQ(shown(), kOriginalColour);
   press(GDK_KEY_RELEASE, GDK_KEY_space);
   EXPECT_EQ(shown(), colour_of(10));
+}
+
+TEST_F(PreviewTest, AnotherLayerNeverShowsTheFirstOnesResult) {
+  set_sigma(10);
+  ASSERT_TRUE(run_until([&] { return settled(); }));
+  EXPECT_EQ(shown(), colour_of(10));
+  worst = {};
+  for (const int32_t layer : {1, 2, 1, 0, 3}) {
+    preview_->layer_changed(layer);
+    const uint32_t at_once = shown();
+    EXPECT_NE(at_once, kOriginalColour) << "the noisy original in full";
+    for (int i = 0; i < 10; ++i) {
+      run_for(0.01);
+      const uint32_t colour = shown();
+      EXPECT_TRUE(colour == at_once || colour == colour_of(10, layer)) << std::hex << colour;
+    }
+  }
+  ASSERT_TRUE(run_until([&] { return settled(); }));
+  EXPECT_EQ(shown(), colour_of(10, 3));
+  EXPECT_FALSE(model().coarse());
+  expect_responsive();
+}
+
+TEST_F(PreviewTest, PageUpAndDownStepThroughLayers) {
+  set_sigma(10);
+  press(GDK_KEY_PRESS, GDK_KEY_Page_Up);
+  press(GDK_KEY_PRESS, GDK_KEY_Page_Up);
+  EXPECT_EQ(stepped_, 2);
+  press(GDK_KEY_RELEASE, GDK_KEY_Page_Up);
+  press(GDK_KEY_PRESS, GDK_KEY_Page_Down);
+  EXPECT_EQ(stepped_, 1);
 }
 
 TEST_F(PreviewTest, ViewsShowBeforeAndAfter) {

@@ -45,11 +45,34 @@ def open_layer(width, height, precision="u8", sigma=12, count=1):
     return state()
 
 
-def open_file(path):
+def open_stack(width, height, count, sigma=15):
+    """Frames of a pattern, each with noise and a brightness of its own, from the bottom up: "frame 1"…"""
+    open_layer(width, height, "u8", 0, count)
+    y, x = np.mgrid[0:height, 0:width]
+    base = 120 + 50 * np.sin(x / 11) * np.cos(y / 9) + np.where(x + y > width, 20, -20)
+    for number, one in enumerate(layers):
+        one.set_name(f"frame {number + 1}")
+        clean = np.stack([base + 6 * number, base * 0.9, 255 - base], axis=-1)
+        noisy = clean + np.random.default_rng(number).normal(0, sigma, clean.shape)
+        buffer = one.get_buffer()
+        buffer.set(Gegl.Rectangle.new(0, 0, width, height), "R'G'B' u8",
+                   np.clip(np.rint(noisy), 0, 255).astype(np.uint8).tobytes())
+        buffer.flush()
+        one.update(0, 0, width, height)
+    layer.get_image().clean_all()
+    Gimp.displays_flush()
+    return state()
+
+
+def open_file(path, *others):
+    """The others become layers above it."""
     global layer, layers
     image = Gimp.file_load(Gimp.RunMode.NONINTERACTIVE, Gio.File.new_for_path(path))
     layers = [image.get_layers()[0]]
     layer = layers[0]
+    for other in others:
+        layers.append(Gimp.file_load_layer(Gimp.RunMode.NONINTERACTIVE, image, Gio.File.new_for_path(other)))
+        image.insert_layer(layers[-1], None, 0)
     show(image)
     return state()
 

@@ -53,6 +53,7 @@ class Window:
 
     def __init__(self, session, title="Grainless Denoise", procedure="plug-in-grainless-denoise"):
         self.session = session
+        self.title = title
         session.start("run_filter", procedure)
         wait_for("the dialog", lambda: self.root)
         self.frame(title)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Photographs the dialog for './dev screenshots': take_pictures.py OUT LANGUAGE PHOTO LOCALE_DIR"""
+"""Photographs the dialogs for './dev screenshots': take_pictures.py OUT LANGUAGE LOCALE_DIR PHOTO FRAME…"""
 import gettext
 import os
 import pathlib
@@ -25,9 +25,9 @@ def speak(language, work):
 
 
 class Pictures:
-    def __init__(self, session, folder, text):
-        self.window = Window(session, text("Grainless Denoise"))
-        self.title, self.folder, self.text = text("Grainless Denoise"), folder, text
+    def __init__(self, session, folder, text, title="Grainless Denoise", procedure="plug-in-grainless-denoise"):
+        self.window = Window(session, text(title), procedure)
+        self.title, self.folder, self.text = text(title), folder, text
         self.done = text("Preview by %s in %.2f s").split("%s")[0]
 
     def settled(self):
@@ -42,12 +42,24 @@ class Pictures:
         subprocess.run(["mogrify", "-strip", "-define", "png:compression-level=9", path], check=True)
         print(path, flush=True)
 
+    def choose(self, combo, index):
+        assert self.window.widget("combo box", self.text(combo)).get_selection_iface().select_child(index)
+
+    def take_stack(self):
+        """The middle one of five layers, before and after."""
+        self.choose("Layer", 2)
+        self.choose("View", VIEWS.index("split"))
+        self.take("stack")
+
+    def leave(self):
+        keys("Escape")
+        self.window.gone()
+
     def take_all(self):
-        box = self.window.widget("combo box", self.text("View"))
         for index, name in enumerate(VIEWS):
-            assert box.get_selection_iface().select_child(index)
+            self.choose("View", index)
             self.take(name)
-        assert box.get_selection_iface().select_child(0)
+        self.choose("View", 0)
         expander = wait_for("the expander", lambda: find_all(self.window.root, "toggle button", lambda name: True)
                             and find(self.window.root, "toggle button", self.text("Advanced twea_ks").replace("_", "")))
         desktop.click(expander)
@@ -57,7 +69,7 @@ class Pictures:
 
 
 def main():
-    folder, language, photo, locale = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
+    folder, language, locale, photo, *frames = pathlib.Path(sys.argv[1]), *sys.argv[2:]
     speak(language, folder.parent)
     text = gettext.translation("grainless", locale, [language], fallback=True).gettext
     session = Session(folder.parent)
@@ -66,8 +78,11 @@ def main():
         session.ask("open_file", str(photo))
         pictures = Pictures(session, folder, text)
         pictures.take_all()
-        keys("Escape")
-        pictures.window.gone()
+        pictures.leave()
+        session.ask("open_file", *frames)
+        stack = Pictures(session, folder, text, "Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack")
+        stack.take_stack()
+        stack.leave()
     finally:
         session.close()
     return 0

@@ -250,6 +250,56 @@ TEST(PreviewModel, FailureEndsTheWorkUntilAChange) {
   EXPECT_TRUE(model.error().empty());
 }
 
+TEST(PreviewModel, AnotherLayerStartsWithNothing) {
+  PreviewModel model = model_of(300, 200);
+  int64_t now = 0;
+  settle(model, kCard, now);
+  EXPECT_FALSE(model.busy());
+  model.set_layer(0, now);
+  EXPECT_FALSE(model.busy()) << "the same one";
+  model.set_layer(3, now);
+  EXPECT_EQ(model.layer(), 3);
+  EXPECT_TRUE(model.busy());
+  EXPECT_TRUE(model.picture().empty()) << "the other layer's result";
+  EXPECT_NE(model.info(), nullptr);
+  for (const PreviewJob& job : settle(model, kCard, now)) EXPECT_EQ(job.layer, 3);
+  EXPECT_FALSE(model.busy());
+  EXPECT_FALSE(model.picture().empty());
+}
+
+TEST(PreviewModel, AnotherLayersResultIsNeverTaken) {
+  PreviewModel model = model_of(4000, 3000);
+  int64_t now = 1000;
+  for (const bool coarse : {true, false}) {
+    const auto job = model.due(now += 1000);
+    ASSERT_TRUE(job);
+    EXPECT_EQ(job->coarse, coarse);
+    model.start(*job);
+    if (coarse) {
+      ASSERT_TRUE(model.finished(answer_to(*job, kProcessor)));
+      continue;
+    }
+    EXPECT_FALSE(model.outdated());
+    model.set_layer(1, now);
+    EXPECT_TRUE(model.outdated()) << "nobody waits for it";
+    EXPECT_FALSE(model.coarse());
+    EXPECT_FALSE(model.finished(answer_to(*job, kProcessor)));
+    EXPECT_TRUE(model.picture().empty());
+  }
+  const auto next = model.due(now += 1000);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->layer, 1);
+  model.start(*next);
+  model.set_layer(0, now);
+  PreviewAnswer failed;
+  failed.job = *next;
+  failed.status = {ErrorCode::kInternal, "broken"};
+  EXPECT_FALSE(model.finished(std::move(failed)));
+  EXPECT_TRUE(model.error().empty()) << "of a layer that nobody looks at";
+  settle(model, kProcessor, now);
+  EXPECT_FALSE(model.busy());
+}
+
 TEST(PreviewModel, TinyImagesAreNotReduced) {
   PreviewModel model = model_of(40, 30000);
   zoom_to(model, 0.25, 0);

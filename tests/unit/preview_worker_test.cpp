@@ -24,7 +24,7 @@ class SlowSource final : public PreviewSource {
   Rect target() const override { return {0, 0, 100, 100}; }
   bool load_some(const Rect&) override { return false; }
   double loaded() const override { return 1; }
-  bool ready(const PreviewJob&) const override { return true; }
+  bool ready(const PreviewJob&) override { return true; }
   const Bitmap& original(int32_t) const override { return original_; }
   Status denoise(const PreviewJob& job, const Callbacks& callbacks,
                  PreviewResult& result) override {
@@ -42,7 +42,7 @@ class SlowSource final : public PreviewSource {
   bool has_selection() const override { return false; }
   void pick_area(const Rect&) override {}
   Status measure_area(AreaMeasurement&) override { return {}; }
-  Status measure_layer(NoisePicture&) override { return {}; }
+  Status measure_layer(int32_t, NoisePicture&) override { return {}; }
   std::vector<DeviceChoice> devices() override { return {{"cuda:0", "card"}}; }
   void stop() override { stopped = true; }
 
@@ -54,7 +54,7 @@ class SlowSource final : public PreviewSource {
 };
 
 PreviewJob job_of(uint64_t settings, double sigma) {
-  return {settings, with_sigma(sigma), {0, 0, 100, 100}};
+  return {settings, with_sigma(sigma), 0, {0, 0, 100, 100}};
 }
 
 class Answers {

@@ -42,10 +42,10 @@ def encode_srgb(linear):
     return numpy.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
 
 
-def camera_noise(clean):
+def camera_noise(clean, seed=SEED):
     linear = decode_srgb(clean / 255.0)
     sigma = numpy.sqrt(linear * SHOT + READ**2)
-    noisy = linear + sigma * numpy.random.default_rng(SEED).standard_normal(linear.shape)
+    noisy = linear + sigma * numpy.random.default_rng(seed).standard_normal(linear.shape)
     return numpy.rint(encode_srgb(numpy.clip(noisy, 0, 1)) * 255).astype(numpy.uint8)
 
 
@@ -55,6 +55,14 @@ def make_photograph(folder):
     Image.fromarray(camera_noise(clean)).save(path)
     Image.fromarray(clean).save(folder / "astronaut-clean.png")
     return path, clean
+
+
+def make_burst(folder, frames):
+    """The photograph again and again, each with noise of its own."""
+    paths = [folder / f"frame-{number}.png" for number in range(1, frames + 1)]
+    for number, path in enumerate(paths):
+        Image.fromarray(camera_noise(data.astronaut(), SEED + number)).save(path)
+    return paths
 
 
 def jobs_for(photos, folder):

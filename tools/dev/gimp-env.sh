@@ -8,6 +8,7 @@
 # a test must touch neither the user's settings nor the user's desktop.
 #
 # --gui      gives it a display of its own: Xvfb, a window manager, D-Bus and the accessibility bus, all ended with it.
+#            GRAINLESS_SCREEN=WIDTHxHEIGHT says how large (1600x1000); with GDK_SCALE=2 as on a screen of fine pixels.
 # --kept     keeps an earlier profile, which spares GIMP the ten seconds of asking every plug-in what it offers.
 # --desktop  leaves it the user's session, and keeps an earlier profile: GIMP opened by hand.
 #
@@ -97,7 +98,7 @@ run_in_own_display() {
     runtime=$(mktemp -d "${TMPDIR:-/tmp}/grainless-gui.XXXXXX")
     export XDG_RUNTIME_DIR=$runtime GDK_BACKEND=x11
 
-    Xvfb -displayfd 3 -screen 0 1600x1000x24 -nolisten tcp 3>"$display" >"$profile/xvfb.log" 2>&1 &
+    Xvfb -displayfd 3 -screen 0 "${GRAINLESS_SCREEN:-1600x1000}x24" -nolisten tcp 3>"$display" >"$profile/xvfb.log" 2>&1 &
     started+=($!)
     wait_for "Xvfb, the display without a screen" test -s "$display"
     DISPLAY=:$(<"$display")

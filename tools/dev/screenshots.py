@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Pictures of the dialog in the real GIMP, each view in each language.
+"""Pictures of the dialogs in the real GIMP, each view in each language.
 
 usage: screenshots.py PLUGIN_DIR OUT_DIR [LANGUAGE…]
 
@@ -16,7 +16,7 @@ import sys
 
 from PIL import Image
 
-from demo import GIMP_ENV, make_photograph
+from demo import GIMP_ENV, make_burst, make_photograph
 from steps import fail, step
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -25,7 +25,9 @@ MANUAL = {
     "split": ("dialog", None),
     "removed-noise": ("removed-noise", 128),
     "advanced": ("advanced", 256),
+    "stack": ("stack", 256),
 }
+FRAMES = 5  # of the burst
 DRIVER = ROOT / "tests" / "gui" / "take_pictures.py"
 
 
@@ -38,12 +40,13 @@ def main():
             fail(f"there is no language '{language}': {' '.join(known)}")
     out.mkdir(parents=True, exist_ok=True)
     photo, _ = make_photograph(out)
+    burst = make_burst(out, FRAMES)
     for language in wanted:
         step(f"pictures of the dialog: {language}")
         folder = out / language
         folder.mkdir(exist_ok=True)
         command = [GIMP_ENV, "--gui", out / "gimp-profile", plug_ins]
-        command += [sys.executable, DRIVER, folder, language, photo, plug_ins / "grainless" / "locale"]
+        command += [sys.executable, DRIVER, folder, language, plug_ins / "grainless" / "locale", photo, *burst]
         log = out / f"{language}.log"
         with open(log, "w", encoding="utf-8") as file:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=file, text=True, check=False)

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+#include "layers_preview.h"
+
+#include <glib/gi18n.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "coarse_preview.h"
+#include "engine/noise_curve.h"
+
+namespace grainless {
+namespace {
+
+constexpr int64_t kSlice = 4000;  // microseconds that one load_some() may take, plus one chunk
+
+// More than any picture has: what the filter may reach for when the noise is not known yet.
+constexpr float kMostNoise = 100;
+
+const char* remark_on(const AreaNoise& noise) {
+  switch (noise.verdict) {
+    case AreaVerdict::kGood:
+      return noise.sigma[0] > 0 ? "" : _("No noise was found there.");
+    case AreaVerdict::kTooSmall:
+      return _("That part is too small to measure: take at least 32 × 32 pixels.");
+    case AreaVerdict::kClipped:
+      return _("That part is almost black or white, where noise is cut off: take another one.");
+    case AreaVerdict::kNotFlat:
+      return _("That part has edges or texture, which count as noise here: a flat one is better.");
+  }
+  return "";
+}
+
+}  // namespace
+
+LayersPreview::LayersPreview(Engine& engine, const Drawables& layers, int32_t shown)
+    : engine_(engine), shown_(shown) {
+  for (GimpDrawable* layer : layers) layers_.push_back(std::make_unique<LoadedLayer>(layer));
+  target_ = layers_.front()->io().selected();
+  this->shown().show(&screen_);
+}
+
+void LayersPreview::show_layer(int32_t layer) {
+  shown().show(nullptr);
+  shown_ = layer;
+  shown().show(&screen_);
+  wanted_.reset();
+}
+
+const ui::Bitmap& LayersPreview::original(int32_t level) const {
+  return level == 0 ? screen_.pixels : shown().level(level);
+}
+
+// First what shows, then what its result needs, nearest layers first, and the rest.
+bool LayersPreview::load_some(const Rect& first) {
+  const int64_t end = g_get_monotonic_time() + kSlice;
+  const bool done = shown().load(first, end) && load_wanted(end) && load_whole({shown_}, end) &&
+                    load_whole(noise_layers(), end);
+  return !done;
+}
+
+bool LayersPreview::load_wanted(int64_t end) {
+  if (!wanted_) return true;
+  std::vector<int32_t> layers(static_cast<size_t>(wanted_->box.layers));
+  std::iota(layers.begin(), layers.end(), wanted_->box.first);
+  std::sort(layers.begin(), layers.end(),
+            [this](int32_t a, int32_t b) { return std::abs(a - shown_) < std::abs(b - shown_); });
+  const bool done = std::all_of(layers.begin(), layers.end(), [&](int32_t layer) {
+    return layers_[static_cast<size_t>(layer)]->load(wanted_->box.rect, end);
+  });
+  if (!done || (wanted_->noise && !load_whole(noise_layers(), end))) return false;
+  wanted_.reset();
+  return true;
+}
+
+bool LayersPreview::load_whole(const std::vector<int32_t>& layers, int64_t end) {
+  return std::all_of(layers.begin(), layers.end(), [&](int32_t layer) {
+    return layers_[static_cast<size_t>(layer)]->load(shown().io().whole(), end);
+  });
+}
+
+bool LayersPreview::have_read(const std::vector<int32_t>& layers) const {
+  return std::all_of(layers.begin(), layers.end(),
+                     [this](int32_t index) { return layer(index).left() == 0; });
+}
+
+double LayersPreview::loaded() const {
+  std::vector<int32_t> layers = noise_layers();
+  if (std::find(layers.begin(), layers.end(), shown_) == layers.end()) layers.push_back(shown_);
+  int64_t left = 0, all = 0;
+  for (const int32_t index : layers) {
+    left += layer(index).left();
+    all += layer(index).chunks();
+  }
+  return 1.0 - static_cast<double>(left) / static_cast<double>(all);
+}
+
+bool LayersPreview::ready(const ui::PreviewJob& job) {
+  const std::optional<NoiseModel> known = measured();
+  const auto colours = format().colours();
+  NoiseModel noise = white_noise(colours, static_cast<float>(job.params.sigma));
+  if (job.params.auto_sigma) noise = known ? *known : white_noise(colours, kMostNoise);
+  const Params params = job.coarse ? coarse_params(job.params, job.reduction) : job.params;
+  const Rect whole = ui::at_level(shown().io().whole(), job.reduction);
+  const Rect rect = ui::at_level(job.rect, job.reduction);
+  VolumeBox box;
+  const Status status = needed(params, reduced_noise(noise, job.reduction), format(),
+                               {rect, job.layer, 1}, whole.width, whole.height, box);
+  if (!status.ok()) return true;  // denoise() says why
+  const int32_t shift = job.reduction;
+  box.rect = {box.rect.x << shift, box.rect.y << shift, box.rect.width << shift,
+              box.rect.height << shift};
+  wanted_ = Wanted{box, job.params.auto_sigma && !known};
+  bool read = !wanted_->noise || have_read(noise_layers());
+  for (int32_t z = box.first; z < box.first + box.layers; ++z) {
+    read = read && layer(z).is_loaded(box.rect);
+  }
+  if (read) wanted_.reset();
+  return read;
+}
+
+std::optional<NoiseModel> LayersPreview::measured() const {
+  const std::lock_guard lock(mutex_);
+  return measured_;
+}
+
+// The measurement is made once and outlives the job that asked for it: slider moves don't start it
+// again.
+Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
+  if (!params.auto_sigma) {
+    noise = white_noise(format().colours(), static_cast<float>(params.sigma));
+    return validate(params);
+  }
+  if (const std::optional<NoiseModel> known = measured()) {
+    noise = *known;
+    return {};
+  }
+  Callbacks callbacks;
+  callbacks.cancel = &stopped_;
+  const Status status = measure(callbacks, noise);
+  if (status.ok()) {
+    const std::lock_guard lock(mutex_);
+    measured_ = noise;
+  }
+  return status;
+}
+
+Status LayersPreview::denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
+                                   const Callbacks& callbacks, ui::Bitmap& target, Report& report) {
+  const Params params = job.coarse ? coarse_params(job.params, 0) : job.params;
+  const Encoding& encoding = layer(job.layer).io().encoding();
+  VolumeBox box;
+  Status status =
+      needed(params, noise, encoding.format, {job.rect, job.layer, 1}, width(), height(), box);
+  if (!status.ok()) return status;
+  std::vector<ConstImage> sources;
+  for (int32_t z = box.first; z < box.first + box.layers; ++z) {
+    sources.push_back(layer(z).pixels().image());
+  }
+  PixelBuffer output(encoding.format, width(), height(), job.rect);
+  const MutableImage into = output.writable();
+  status = run(params, noise, {count(), box.first, sources}, {count(), job.layer, {&into, 1}},
+               callbacks, report);
+  if (!status.ok()) return status;
+  target = ui::Bitmap(job.rect);
+  babl_process(babl_fish(encoding.engine, display_format()), output.at(job.rect.x, job.rect.y),
+               target.pixels.data(), static_cast<long>(job.rect.area()));
+  return {};
+}
+
+Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
+                                      const Callbacks& callbacks, ui::Bitmap& target,
+                                      Report& report) {
+  const Params params = coarse_params(job.params, job.reduction);
+  const NoiseModel reduced = reduced_noise(noise, job.reduction);
+  const Rect whole = ui::at_level(layer(job.layer).io().whole(), job.reduction);
+  ScreenPixels pixels(layer(job.layer).io().encoding().format.colours());
+  target = ui::Bitmap(ui::at_level(job.rect, job.reduction));
+  VolumeBox box;
+  Status status = needed(params, reduced, pixels.format(), {target.rect, job.layer, 1}, whole.width,
+                         whole.height, box);
+  if (!status.ok()) return status;
+  std::vector<ConstImage> sources;
+  for (int32_t z = box.first; z < box.first + box.layers; ++z) {
+    sources.push_back(pixels.image(layer(z).level(job.reduction), box.rect));
+  }
+  const MutableImage into = pixels.target(target, whole.width, whole.height);
+  status = run(params, reduced, {count(), box.first, sources}, {count(), job.layer, {&into, 1}},
+               callbacks, report);
+  if (status.ok()) pixels.finish(target);
+  return status;
+}
+
+Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
+                              ui::PreviewResult& result) {
+  if (stopped_.cancelled()) return {ErrorCode::kCancelled, "cancelled"};
+  NoiseModel noise;
+  if (Status status = noise_for(job.params, noise); !status.ok()) return status;
+  Report report;
+  const Status status = job.reduction > 0
+                            ? denoise_reduced(job, noise, callbacks, result.bitmap, report)
+                            : denoise_full(job, noise, callbacks, result.bitmap, report);
+  if (!status.ok()) return status;
+  ui::PreviewInfo& info = result.info;
+  info.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
+  info.measured = job.params.auto_sigma;
+  info.device = report.device_description.empty() ? report.device : report.device_description;
+  info.fallbacks = report.fallbacks;
+  info.note = report.note;
+  info.seconds = report.total;
+  return {};
+}
+
+bool LayersPreview::has_selection() const {
+  return shown().io().has_selection();
+}
+
+void LayersPreview::pick_area(const Rect& visible) {
+  const bool selection = has_selection();
+  const Rect area = selection ? shown().io().selected() : visible;
+  std::vector<uint8_t> picked;
+  if (selection && !area.empty()) picked = shown().io().selection(area);
+  const std::lock_guard lock(mutex_);
+  area_layer_ = shown_;
+  area_ = area;
+  picked_ = std::move(picked);
+}
+
+Status LayersPreview::measure_area(ui::AreaMeasurement& measured) {
+  int32_t index = 0;
+  Rect rect;
+  std::vector<uint8_t> picked;
+  {
+    const std::lock_guard lock(mutex_);
+    index = area_layer_;
+    rect = area_;
+    picked = picked_;
+  }
+  if (rect.empty()) {
+    measured.remark = _("The selection lies beside the layer.");
+    return {};
+  }
+  Callbacks callbacks;
+  callbacks.cancel = &stopped_;
+  const NoiseArea area{rect, picked.empty() ? nullptr : picked.data(), rect.width};
+  AreaNoise noise;
+  Status status = engine_.area_noise(layer(index).pixels().image(), area, callbacks, noise);
+  if (!status.ok()) return status;
+  measured.remark = remark_on(noise);
+  measured.brightness = noise.brightness;
+  if (noise.verdict == AreaVerdict::kGood || noise.verdict == AreaVerdict::kNotFlat) {
+    if (noise.sigma[0] > 0) measured.sigma.assign(noise.sigma, noise.sigma + noise.channels);
+  }
+  return {};
+}
+
+Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
+  Params params;
+  params.auto_sigma = true;
+  NoiseModel noise;
+  if (Status status = noise_for(params, noise); !status.ok()) return status;
+  Callbacks callbacks;
+  callbacks.cancel = &stopped_;
+  NoiseCurve curve;
+  Status status = engine_.noise_curve(layer(index).pixels().image(), {}, noise, callbacks, curve);
+  if (!status.ok()) return status;
+  picture.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
+  for (int32_t c = 0; c < curve.channels; ++c) {
+    auto& points = picture.curves.emplace_back();
+    for (int32_t i = 0; i < curve.channel[c].count; ++i) {
+      points.push_back({curve.channel[c].point[i].brightness, curve.channel[c].point[i].sigma});
+    }
+  }
+  return {};
+}
+
+std::vector<ui::DeviceChoice> LayersPreview::devices() {
+  std::vector<ui::DeviceChoice> choices;
+  for (const DeviceInfo& device : engine_.devices()) {
+    if (device.usable && device.name != "cpu") {
+      choices.push_back({device.name, device.description + " (" + device.name + ")"});
+    }
+  }
+  return choices;
+}
+
+}  // namespace grainless

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "engine/denoise.h"
+#include "loaded_layer.h"
+#include "run_support.h"
+#include "ui/preview_source.h"
+
+namespace grainless {
+
+// What the previews of one layer and of a stack share. One layer of all is shown, others are read
+// as far as its pixels depend on them. Layer indices count from 0; of one layer there is but that.
+class LayersPreview : public ui::PreviewSource {
+ public:
+  int32_t width() const override { return layers_.front()->io().width(); }
+  int32_t height() const override { return layers_.front()->io().height(); }
+  Rect target() const override { return target_; }
+  bool load_some(const Rect& first) override;
+  double loaded() const override;
+  bool ready(const ui::PreviewJob& job) override;
+  const ui::Bitmap& original(int32_t level) const override;
+  Status denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
+                 ui::PreviewResult& result) override;
+  std::vector<ui::DeviceChoice> devices() override;
+  bool has_selection() const override;
+  void pick_area(const Rect& visible) override;
+  Status measure_area(ui::AreaMeasurement& measured) override;
+  Status measure_layer(int32_t layer, ui::NoisePicture& picture) override;
+  void stop() override { stopped_.cancel(); }
+
+  // What denoise() measured, when it did.
+  std::optional<NoiseModel> measured() const;
+
+ protected:
+  LayersPreview(Engine& engine, const Drawables& layers, int32_t shown);
+
+  int32_t count() const { return static_cast<int32_t>(layers_.size()); }
+  int32_t shown_layer() const { return shown_; }
+  void show_layer(int32_t layer);
+  Engine& engine() { return engine_; }
+  const LoadedLayer& layer(int32_t index) const { return *layers_[static_cast<size_t>(index)]; }
+
+  // The layers whose noise is measured, and the measurement, once these have been read.
+  virtual std::vector<int32_t> noise_layers() const = 0;
+  virtual Status measure(const Callbacks& callbacks, NoiseModel& noise) = 0;
+  // The filter, for pixels of any resolution: what it needs for a box of the layers, and its work.
+  virtual Status needed(const Params& params, const NoiseModel& noise, PixelFormat format,
+                        const VolumeBox& box, int32_t width, int32_t height, VolumeBox& source) = 0;
+  virtual Status run(const Params& params, const NoiseModel& noise,
+                     const VolumePart<ConstImage>& source, const VolumePart<MutableImage>& target,
+                     const Callbacks& callbacks, Report& report) = 0;
+
+ private:
+  // What ready() missed.
+  struct Wanted {
+    VolumeBox box;
+    bool noise = false;
+  };
+  bool load_wanted(int64_t end);
+  bool load_whole(const std::vector<int32_t>& layers, int64_t end);
+  bool have_read(const std::vector<int32_t>& layers) const;
+  LoadedLayer& shown() const { return *layers_[static_cast<size_t>(shown_)]; }
+  PixelFormat format() const { return shown().io().encoding().format; }
+
+  Status noise_for(const Params& params, NoiseModel& noise);
+  Status denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
+                      const Callbacks& callbacks, ui::Bitmap& target, Report& report);
+  Status denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
+                         const Callbacks& callbacks, ui::Bitmap& target, Report& report);
+
+  Engine& engine_;
+  std::vector<std::unique_ptr<LoadedLayer>> layers_;
+  int32_t shown_;
+  Screen screen_;
+  Rect target_;
+  std::optional<Wanted> wanted_;
+  CancelToken stopped_;
+  mutable std::mutex mutex_;
+  std::optional<NoiseModel> measured_;
+  int32_t area_layer_ = 0;
+  Rect area_;                    // that measure_area() looks at
+  std::vector<uint8_t> picked_;  // its selected pixels, when not all are
+};
+
+}  // namespace grainless
