@@ -3,14 +3,20 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 
 namespace grainless {
 
 ThreadPool::ThreadPool(int32_t threads) {
   if (threads <= 0)
     threads = static_cast<int32_t>(std::max(1u, std::thread::hardware_concurrency()));
-  for (int32_t slot = 1; slot < threads; ++slot) {
-    workers_.emplace_back([this, slot] { work(slot); });
+  workers_.reserve(static_cast<size_t>(threads) - 1);
+  try {
+    for (int32_t slot = 1; slot < threads; ++slot) {
+      workers_.emplace_back([this, slot] { work(slot); });
+    }
+  } catch (const std::system_error&) {
+    // The system gives no more of them: those that started, and the caller's, do the work.
   }
 }
 

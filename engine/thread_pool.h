@@ -14,7 +14,8 @@ namespace grainless {
 // write to places that depend on the index alone.
 class ThreadPool {
  public:
-  explicit ThreadPool(int32_t threads);  // 0: one a core
+  // 0: one a core. Where the system gives fewer, size() says how many there are.
+  explicit ThreadPool(int32_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

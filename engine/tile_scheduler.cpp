@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "sentence.h"
@@ -61,14 +62,18 @@ class Scheduler {
     // With few tiles a card's second stream would take what another card could begin with.
     const auto share =
         static_cast<int32_t>((queue_.size() + backends.size() - 1) / backends.size());
-    std::vector<std::thread> threads;
-    for (const auto& backend : backends) {
-      const int32_t streams = std::min(backend->concurrency(), share);
-      for (int32_t i = 0; i < streams; ++i) {
-        threads.emplace_back([this, backend] { serve(*backend); });
+    std::vector<std::jthread> threads;  // joined at the end, whatever happens before
+    try {
+      for (const auto& backend : backends) {
+        const int32_t streams = std::min(backend->concurrency(), share);
+        for (int32_t i = 0; i < streams; ++i) {
+          threads.emplace_back([this, backend] { serve(*backend); });
+        }
       }
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those that started take all tiles.
     }
-    for (std::thread& thread : threads) thread.join();
+    if (threads.empty()) serve(*backends.front());
   }
 
   // Tiles that nobody has computed; empty when all is done.
@@ -127,7 +132,7 @@ class Scheduler {
     report_.kernels += timing.kernels;
     report_.download += timing.download;
     report_.peak_memory = std::max(report_.peak_memory, timing.peak_memory);
-    if (report_.device.find(backend.name()) == std::string::npos) {
+    if (("+" + report_.device + "+").find("+" + backend.name() + "+") == std::string::npos) {
       report_.device += (report_.device.empty() ? "" : "+") + backend.name();
       report_.device_description = backend.description();
     }

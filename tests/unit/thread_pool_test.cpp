@@ -2,8 +2,11 @@
 #include "engine/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 
 namespace grainless {
@@ -34,6 +37,27 @@ TEST(ThreadPool, FirstExceptionStopsTheLoopAndThePoolStaysUsable) {
   std::atomic<int> sum = 0;
   pool.parallel_for(10, [&](int32_t i, int32_t) { sum += i; });
   EXPECT_EQ(sum, 45);
+}
+
+// In a process of its own: address space for a few more thread stacks and no more.
+[[noreturn]] void start_more_threads_than_there_can_be() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t bytes = pages * 4096 + (uint64_t{200} << 20);
+  const rlimit limit{bytes, bytes};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) std::exit(2);
+  ThreadPool pool(4096);
+  std::atomic<int> sum = 0;
+  pool.parallel_for(10, [&](int32_t i, int32_t) { sum += i; });
+  std::exit(pool.size() < 4096 && sum == 45 ? 0 : 1);
+}
+
+TEST(ThreadPoolDeathTest, MakesDoWithTheThreadsThatTheSystemGives) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers end the process when memory is short";
+#else
+  EXPECT_EXIT(start_more_threads_than_there_can_be(), ::testing::ExitedWithCode(0), "");
+#endif
 }
 
 }  // namespace
