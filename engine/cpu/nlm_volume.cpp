@@ -167,7 +167,8 @@ void Block::add_displacement(const Shift& d) {
   for (int32_t i = 0; i < slab_ + d.z + plan_.layers - 1; ++i) {
     add_boxes(d, i - d.z - before, boxes_ + i % plan_.layers * sizes_.plane);
     const int32_t z = i - d.z - before - after;
-    if (z >= -d.z) weigh(d, z);
+    // Between a thin slab and what lies D.z layers before it nobody waits for the pairs.
+    if (z >= -d.z && (z >= 0 || z + d.z < slab_)) weigh(d, z);
   }
 }
 
