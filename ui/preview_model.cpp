@@ -16,6 +16,7 @@ constexpr double kQuick = 5e-8, kQuickMargin = 4;
 constexpr double kSmallestArea = 128.0 * 128.0;
 constexpr int32_t kSmallestReduced = 64;  // side of an image that still holds enough patches
 constexpr size_t kSpareCells = 256;       // kept beyond what shows
+constexpr size_t kKeptLayers = 8;         // of a stack, besides the one that shows
 
 // The parameters that decide what a pixel costs.
 Params cost_of(Params params) {
@@ -56,16 +57,26 @@ void PreviewModel::set_params(const Params& params, int64_t now) {
   if (params_ && *params_ == params) return;
   params_ = params;
   ++settings_;
+  kept_.clear();
   changed(now);
 }
 
 // A result of another layer is never shown, not even for a moment.
 void PreviewModel::set_layer(int32_t layer, int64_t now) {
   if (layer == layer_) return;
-  layer_ = layer;
-  ++settings_;
+  if (!coarse_ && !picture_.empty()) kept_.push_back({layer_, std::move(picture_), info_});
+  if (kept_.size() > kKeptLayers) kept_.erase(kept_.begin());
   picture_.clear();
+  layer_ = layer;
   coarse_ = false;
+  error_.clear();
+  const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                  [layer](const Kept& kept) { return kept.layer == layer; });
+  if (found != kept_.end()) {
+    picture_ = std::move(found->picture);
+    info_ = std::move(found->info);
+    kept_.erase(found);
+  }
   changed(now);
 }
 
@@ -178,13 +189,13 @@ bool PreviewModel::outdated() const {
 bool PreviewModel::finished(PreviewAnswer answer) {
   running_.reset();
   const PreviewJob& job = answer.job;
+  if (job.layer != layer_) return false;
   if (!answer.status.ok()) {
     if (answer.status.code() == ErrorCode::kCancelled || job.settings != settings_) return false;
     error_ = answer.status.message();
     failed_ = true;
     return false;
   }
-  if (job.layer != layer_) return false;
   const double pixels = area_of(job.rect) / static_cast<double>(1 << 2 * job.reduction);
   if (job.coarse) {
     coarse_rate_ = answer.info.seconds / pixels;

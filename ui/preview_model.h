@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "picture.h"
 #include "preview_source.h"
@@ -41,7 +42,8 @@ class PreviewModel {
   // The view has moved; as a changed copy of view().
   void look(const Viewport& view, int64_t now);
   void set_params(const Params& params, int64_t now);
-  // Another layer of the same size is looked at, of which nothing is known yet.
+  // Another layer of the same size is looked at. What was computed of it for these settings is
+  // there again, as far as it was kept.
   void set_layer(int32_t layer, int64_t now);
   int32_t layer() const { return layer_; }
 
@@ -69,6 +71,11 @@ class PreviewModel {
   const std::string& error() const { return error_; }
 
  private:
+  struct Kept {
+    int32_t layer = 0;
+    Picture picture;
+    std::optional<PreviewInfo> info;
+  };
   struct Planned {
     int64_t at = 0;
     PreviewJob job;
@@ -85,7 +92,9 @@ class PreviewModel {
   Picture picture_;
   std::optional<Params> params_;
   int32_t layer_ = 0;
-  uint64_t settings_ = 0;  // of the newest params and layer
+  std::vector<Kept>
+      kept_;  // other layers for the newest params, the last one that showed at the end
+  uint64_t settings_ = 0;  // of the newest params
   std::optional<PreviewJob> running_;
   int64_t first_change_ = 0, last_change_ = 0;  // since the last start
   bool waiting_ = false;                        // for the job that answers first_change_

@@ -267,6 +267,49 @@ TEST(PreviewModel, AnotherLayerStartsWithNothing) {
   EXPECT_FALSE(model.picture().empty());
 }
 
+TEST(PreviewModel, LayersAreKeptUntilTheSettingsChange) {
+  PreviewModel model = model_of(300, 200);
+  int64_t now = 0;
+  settle(model, kCard, now);
+  for (const int32_t layer : {5, 2, 0, 5}) {
+    model.set_layer(layer, now);
+    settle(model, kCard, now);
+  }
+  for (const int32_t layer : {2, 0, 5}) {
+    model.set_layer(layer, now);
+    EXPECT_FALSE(model.busy()) << layer;
+    EXPECT_FALSE(model.picture().empty());
+  }
+  pan_by(model, 0, 0, now);
+  model.set_params(with_sigma(2), now);
+  settle(model, kCard, now);
+  model.set_layer(2, now);
+  EXPECT_TRUE(model.picture().empty()) << "of other settings";
+  EXPECT_TRUE(model.busy());
+  settle(model, kCard, now);
+  for (int32_t layer = 6; layer < 40; ++layer) {
+    model.set_layer(layer, now);
+    EXPECT_TRUE(model.picture().empty());
+    settle(model, kCard, now);
+  }
+  model.set_layer(2, now);
+  EXPECT_TRUE(model.busy()) << "there is an end to what is kept";
+  model.set_layer(39, now);
+  EXPECT_FALSE(model.busy()) << "what was seen last stays longest";
+}
+
+// What comes first is no result to come back to.
+TEST(PreviewModel, CoarseAnswersAreNotKept) {
+  PreviewModel model = model_of(4000, 3000);
+  const auto coarse = model.due(1000);
+  ASSERT_TRUE(coarse && coarse->coarse);
+  model.start(*coarse);
+  EXPECT_TRUE(model.finished(answer_to(*coarse, kProcessor)));
+  model.set_layer(1, 1000);
+  model.set_layer(0, 1000);
+  EXPECT_TRUE(model.picture().empty());
+}
+
 TEST(PreviewModel, AnotherLayersResultIsNeverTaken) {
   PreviewModel model = model_of(4000, 3000);
   int64_t now = 1000;
