@@ -3,8 +3,6 @@
 
 #include <glib/gi18n.h>
 
-#include <cstring>
-
 #include "engine/stopwatch.h"
 #include "run_beside.h"
 
@@ -13,12 +11,6 @@ namespace {
 
 // Shares of the progress bar on the processor; a graphics card is done before anybody looks.
 constexpr double kReadShare = 0.04, kEstimateShare = 0.03, kWriteShare = 0.03;
-
-bool same_pixels(const PixelBuffer& a, const PixelBuffer& b) {
-  if (a.rect() != b.rect() || a.row_bytes() != b.row_bytes()) return false;
-  const size_t bytes = size_t(a.row_bytes()) * a.rect().height;
-  return std::memcmp(a.at(a.rect().x, a.rect().y), b.at(b.rect().x, b.rect().y), bytes) == 0;
-}
 
 }  // namespace
 

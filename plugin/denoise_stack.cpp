@@ -9,11 +9,20 @@
 namespace grainless {
 namespace {
 
-// Shares of the progress bar. The engine reports its work from the noise's measurement on.
-constexpr double kReadShare = 0.03, kWriteShare = 0.03;
+// Shares of the progress bar.
+constexpr double kReadShare = 0.03, kEstimateShare = 0.03, kWriteShare = 0.03;
 
 Error refused() {
   return {ErrorCode::kBadInput, _("GIMP did not take the new pixels; nothing was changed.")};
+}
+
+bool is_known(const KnownStack& known, const std::vector<PixelBuffer>& sources) {
+  if (known.noise == nullptr) return false;
+  const std::vector<int32_t> measured = measured_layers(static_cast<int32_t>(sources.size()));
+  for (size_t i = 0; i < measured.size(); ++i) {
+    if (!same_pixels(*known.pixels[i], sources[static_cast<size_t>(measured[i])])) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -33,9 +42,9 @@ DenoiseStack::~DenoiseStack() {
   for (size_t i = 0; i < prepared_; ++i) io_[i]->discard();
 }
 
-Status DenoiseStack::compute(const Watch& watch) {
+Status DenoiseStack::compute(const KnownStack& known, const Watch& watch) {
   const Stopwatch stopwatch;
-  const Status status = guard([&] { run(watch); });
+  const Status status = guard([&] { run(known, watch); });
   report_.total = stopwatch.seconds();
   return status;
 }
@@ -59,7 +68,17 @@ std::vector<PixelBuffer> DenoiseStack::read(const Watch& watch) {
   return sources;
 }
 
-void DenoiseStack::run(const Watch& watch) {
+NoiseModel DenoiseStack::noise_of(const std::vector<ConstImage>& layers, const Watch& watch) {
+  NoiseModel noise;
+  const auto measure = [&](const Callbacks& callbacks) {
+    const Callbacks quiet{callbacks.cancel, {}};  // each layer's progress would begin anew
+    return engine_.volume_noise(params_, layers, quiet, noise, &report_.engine.estimate);
+  };
+  run_beside(measure, watch);
+  return noise;
+}
+
+void DenoiseStack::run(const KnownStack& known, const Watch& watch) {
   if (target_.empty()) {
     report_.engine.note = _("Nothing is selected on these layers, so they stay as they are.");
     return;
@@ -70,10 +89,17 @@ void DenoiseStack::run(const Watch& watch) {
   std::vector<MutableImage> to;
   for (const PixelBuffer& source : sources) from.push_back(source.image());
   for (PixelBuffer& result : results) to.push_back(result.writable());
+  const NoiseModel noise = params_.auto_sigma && is_known(known, sources)
+                               ? *known.noise
+                               : noise_of(from, share(watch, kReadShare, kEstimateShare));
+  const double estimate = report_.engine.estimate, start = kReadShare + kEstimateShare;
+  const auto count = static_cast<int32_t>(io_.size());
   const auto compute = [&](const Callbacks& callbacks) {
-    return engine_.denoise_volume(params_, params_.depth, from, to, callbacks, report_.engine);
+    return engine_.denoise_volume_part(params_, params_.depth, noise, {count, 0, from},
+                                       {count, 0, to}, callbacks, report_.engine);
   };
-  run_beside(compute, share(watch, kReadShare, 1 - kReadShare - kWriteShare));
+  run_beside(compute, share(watch, start, 1 - start - kWriteShare));
+  report_.engine.estimate = estimate;
   if (!report_.engine.changed) return;
   prepare(sources, results, share(watch, 1 - kWriteShare, kWriteShare));
 }

@@ -12,6 +12,13 @@
 
 namespace grainless {
 
+// What the dialog's preview already knows about the stack; pixels that have changed since are
+// noticed, and then the noise is measured again.
+struct KnownStack {
+  std::vector<const PixelBuffer*> pixels;  // of the measured_layers(), whole
+  const NoiseModel* noise = nullptr;
+};
+
 // The filter's work on the selected pixels of a stack of layers of one size, place and format, in
 // two steps, so that all of them change or none. Main thread; the computing is done by others
 // meanwhile. An empty selection and a stack that stays as it is are no errors:
@@ -25,13 +32,14 @@ class DenoiseStack {
   DenoiseStack& operator=(const DenoiseStack&) = delete;
 
   // Leaves the new pixels in the layers' shadow buffers.
-  Status compute(const Watch& watch);
+  Status compute(const KnownStack& known, const Watch& watch);
   // Puts them into the layers; the caller makes it one undo step.
   Status merge();
   const RunReport& report() const { return report_; }
 
  private:
-  void run(const Watch& watch);
+  void run(const KnownStack& known, const Watch& watch);
+  NoiseModel noise_of(const std::vector<ConstImage>& layers, const Watch& watch);
   std::vector<PixelBuffer> read(const Watch& watch);
   void prepare(const std::vector<PixelBuffer>& sources, const std::vector<PixelBuffer>& results,
                const Watch& watch);

@@ -2,6 +2,7 @@
 #include "drawable_io.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "engine/status.h"
@@ -43,6 +44,12 @@ uint8_t* PixelBuffer::at(int32_t x, int32_t y) {
 
 const uint8_t* PixelBuffer::at(int32_t x, int32_t y) const {
   return static_cast<const uint8_t*>(pixel_at(image(), x, y));
+}
+
+bool same_pixels(const PixelBuffer& a, const PixelBuffer& b) {
+  if (a.rect() != b.rect() || a.row_bytes() != b.row_bytes()) return false;
+  const size_t bytes = size_t(a.row_bytes()) * a.rect().height;
+  return std::memcmp(a.at(a.rect().x, a.rect().y), b.at(b.rect().x, b.rect().y), bytes) == 0;
 }
 
 DrawableIo::DrawableIo(GimpDrawable* drawable)

@@ -35,6 +35,9 @@ class PixelBuffer {
   std::unique_ptr<uint8_t[]> data_;
 };
 
+// Whether they hold the same pixels of the same place.
+bool same_pixels(const PixelBuffer& a, const PixelBuffer& b);
+
 // Who looks on at a long call of the main thread.
 struct Watch {
   std::function<void(double)> progress;  // 0..1 of the call's work

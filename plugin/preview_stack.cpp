@@ -12,6 +12,12 @@ PreviewStack::PreviewStack(Engine& engine, const Drawables& layers, int32_t show
   }
 }
 
+std::vector<const PixelBuffer*> PreviewStack::measured_pixels() const {
+  std::vector<const PixelBuffer*> pixels;
+  for (const int32_t index : noise_layers_) pixels.push_back(&layer(index).pixels());
+  return pixels;
+}
+
 Status PreviewStack::measure(const Callbacks& callbacks, NoiseModel& noise) {
   Params params = stack_defaults();
   params.auto_sigma = true;

@@ -15,6 +15,9 @@ class PreviewStack final : public LayersPreview, public ui::LayerList {
   // One size and format, from the bottom up.
   PreviewStack(Engine& engine, const Drawables& layers, int32_t shown);
 
+  // Of the layers whose noise was measured, when it was.
+  std::vector<const PixelBuffer*> measured_pixels() const;
+
   std::vector<std::string> names() const override { return names_; }
   int32_t shown() const override { return shown_layer(); }
   void show(int32_t layer) override { show_layer(layer); }

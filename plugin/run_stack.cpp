@@ -18,12 +18,12 @@ namespace {
 
 // Computes all layers before the first one changes.
 Status denoise(Engine& engine, GimpImage* image, const Drawables& layers, const Params& params,
-               const ui::WorkMonitor* monitor, bool talk) {
+               const KnownStack& known, const ui::WorkMonitor* monitor, bool talk) {
   DenoiseStack stack(engine, layers, params);
   {
     WorkProgress progress(1, monitor);
     const Watch watch{[&](double fraction) { progress.update(fraction); }, progress.cancel()};
-    Status status = stack.compute(watch);
+    Status status = stack.compute(known, watch);
     if (!status.ok()) return status;
   }
   // Somebody may have locked or scaled one meanwhile.
@@ -46,7 +46,9 @@ std::optional<Status> run_in_dialog(GimpProcedure* procedure, GimpImage* image,
   PreviewStack preview(engine, stack.layers, stack.chosen);
   const auto params = [&] { return params_from_config(config, stack_defaults()); };
   const auto work = [&](const ui::WorkMonitor& monitor) {
-    return denoise(engine, image, stack.layers, params(), &monitor, true);
+    const std::optional<NoiseModel> noise = preview.measured();
+    const KnownStack known = noise ? KnownStack{preview.measured_pixels(), &*noise} : KnownStack();
+    return denoise(engine, image, stack.layers, params(), known, &monitor, true);
   };
   return ui::run_dialog(procedure, config, params, {preview, &preview, stack.what}, places(), work);
 }
@@ -64,8 +66,8 @@ GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* i
   const Params params = params_from_config(config, stack_defaults());
   Status status = validate(params);
   if (status.ok()) {
-    status =
-        denoise(engine, image, stack.layers, params, nullptr, run_mode != GIMP_RUN_NONINTERACTIVE);
+    status = denoise(engine, image, stack.layers, params, {}, nullptr,
+                     run_mode != GIMP_RUN_NONINTERACTIVE);
   }
   return end(procedure, pdb_status(status.code()), status.message());
 }
