@@ -55,8 +55,16 @@ const ui::Bitmap& LayersPreview::original(int32_t level) const {
 // First what shows, then what its result needs, nearest layers first, and the rest.
 bool LayersPreview::load_some(const Rect& first) {
   const int64_t end = g_get_monotonic_time() + kSlice;
-  const bool done = shown().load(first, end) && load_wanted(end) && load_whole({shown_}, end) &&
-                    load_whole(noise_layers(), end);
+  bool done = true;
+  if (!unreadable_.ok()) return false;
+  const Status status = guard([&] {
+    done = shown().load(first, end) && load_wanted(end) && load_whole({shown_}, end) &&
+           load_whole(noise_layers(), end);
+  });
+  if (!status.ok()) {
+    const std::lock_guard lock(mutex_);
+    unreadable_ = status;
+  }
   return !done;
 }
 
@@ -97,6 +105,7 @@ double LayersPreview::loaded() const {
 }
 
 bool LayersPreview::ready(const ui::PreviewJob& job) {
+  if (!unreadable_.ok()) return true;  // denoise() says why
   const std::optional<NoiseModel> known = measured();
   const auto colours = format().colours();
   NoiseModel noise = white_noise(colours, static_cast<float>(job.params.sigma));
@@ -107,7 +116,7 @@ bool LayersPreview::ready(const ui::PreviewJob& job) {
   VolumeBox box;
   const Status status = needed(params, reduced_noise(noise, job.reduction), format(),
                                {rect, job.layer, 1}, whole.width, whole.height, box);
-  if (!status.ok()) return true;  // denoise() says why
+  if (!status.ok()) return true;
   const int32_t shift = job.reduction;
   box.rect = {box.rect.x << shift, box.rect.y << shift, box.rect.width << shift,
               box.rect.height << shift};
@@ -195,6 +204,10 @@ Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseMode
 Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
                               ui::PreviewResult& result) {
   if (stopped_.cancelled()) return {ErrorCode::kCancelled, "cancelled"};
+  {
+    const std::lock_guard lock(mutex_);
+    if (!unreadable_.ok()) return unreadable_;
+  }
   NoiseModel noise;
   if (Status status = noise_for(job.params, noise); !status.ok()) return status;
   Report report;

@@ -65,7 +65,7 @@ class LayersPreview : public ui::PreviewSource {
   bool load_whole(const std::vector<int32_t>& layers, int64_t end);
   bool have_read(const std::vector<int32_t>& layers) const;
   LoadedLayer& shown() const { return *layers_[static_cast<size_t>(shown_)]; }
-  PixelFormat format() const { return shown().io().encoding().format; }
+  PixelFormat format() const { return layers_.front()->io().encoding().format; }
 
   Status noise_for(const Params& params, NoiseModel& noise);
   Status denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
@@ -79,6 +79,7 @@ class LayersPreview : public ui::PreviewSource {
   Screen screen_;
   Rect target_;
   std::optional<Wanted> wanted_;
+  Status unreadable_;  // why no more was read
   CancelToken stopped_;
   mutable std::mutex mutex_;
   std::optional<NoiseModel> measured_;

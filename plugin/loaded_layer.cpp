@@ -21,11 +21,11 @@ LoadedLayer::LoadedLayer(GimpDrawable* drawable)
       loaded_(size_t(columns_) * rows_) {}
 
 void LoadedLayer::allocate() {
-  pixels_ =
-      std::make_unique<PixelBuffer>(io_.encoding().format, io_.width(), io_.height(), io_.whole());
   for (int32_t level = 1; level < ui::kLevels; ++level) {
     levels_[level] = ui::Bitmap(ui::at_level(io_.whole(), level));
   }
+  pixels_ =
+      std::make_unique<PixelBuffer>(io_.encoding().format, io_.width(), io_.height(), io_.whole());
 }
 
 void LoadedLayer::show(Screen* screen) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The dialog for stacks of layers: its preview of one layer at a time, stopping, OK, and one undo step: drive_stack.py WORK"""
+"""The dialog for stacks of layers: its preview, a layer at a time, stopping, OK, and one undo step: drive_stack.py WORK"""
 import hashlib
 import pathlib
 import subprocess
@@ -11,7 +11,7 @@ import numpy as np
 
 import desktop
 from desktop import click, find, find_all, is_sensitive, wait_for
-from drive_view import HEIGHT, WIDTH, View, everything_has_a_name, xdotool
+from drive_view import HEIGHT, MARKS, WIDTH, View, everything_has_a_name, xdotool
 from session import Session, items, keys, outline
 
 TITLE, PROCEDURE = "Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack"
@@ -159,6 +159,30 @@ def ok_gives_what_was_shown(window, frames):
     assert answer["all"] == shown and not set(shown) & set(frames["all"]), (answer, shown)
 
 
+def parts_are_the_wholes(session):
+    """What is computed for the visible part of larger layers, here grey ones, is what OK gives there."""
+    width, height, count = 1300, 1000, 3
+    session.ask("open_stack", width, height, count, True)
+    window = open_dialog(session)
+    window.set_number("Search window", 7)
+    shown = []
+    for number in range(1, count + 1):
+        window.pick("Layer", f"frame {number}")
+        time.sleep(0.5)  # longer than the preview's own delay after a change
+        window.settled()
+        shown.append(window.shot()[MARKS:])
+    assert window.end("OK")["status"] == "success"
+    for index, picture in enumerate(shown):
+        path = session.work / f"layer{index}.raw"
+        session.ask("write_pixels", index, str(path))
+        whole = np.frombuffer(path.read_bytes(), np.uint8).reshape(height, width, 3)
+        rows, columns = picture.shape[:2]
+        assert rows < height - MARKS and columns < width
+        places = [((height - rows - MARKS) // 2 + MARKS + y, (width - columns) // 2 + x)
+                  for y in range(-1, 2) for x in range(-1, 2)]  # the middle, wherever halves are rounded to
+        assert any(np.array_equal(whole[y:y + rows, x:x + columns], picture) for y, x in places), index
+
+
 def cancel_changes_nothing(session):
     """While the preview of a large stack is being read and computed."""
     before = session.ask("open_stack", 2400, 1600, 3)
@@ -208,11 +232,13 @@ def steps(session):
         known["before"] = cancel_changes_nothing(session)
 
     return [("the dialog says which layers, and offers what the method has", opens),
-            ("each layer shows its own original and result", lambda: layers_show_their_own(known["window"], known["frames"])),
+            ("each layer shows its own original and result",
+             lambda: layers_show_their_own(known["window"], known["frames"])),
             ("every control changes the preview", lambda: every_control_shows(known["window"])),
             ("presets set what applies", lambda: presets_set_what_applies(known["window"])),
             ("the keyboard is enough", lambda: the_keyboard_is_enough(known["window"])),
             ("OK gives what was shown", lambda: ok_gives_what_was_shown(known["window"], known["frames"])),
+            ("the visible part of larger layers is OK's", lambda: parts_are_the_wholes(session)),
             ("Cancel during the preview's work changes nothing", cancels),
             ("a run can be stopped, and nothing has changed", lambda: stops(session, known["before"])),
             ("OK changes all layers in one undo step", lambda: works(session, known["before"]))]

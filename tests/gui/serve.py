@@ -45,9 +45,11 @@ def open_layer(width, height, precision="u8", sigma=12, count=1):
     return state()
 
 
-def open_stack(width, height, count, sigma=15):
+def open_stack(width, height, count, grey=False, sigma=15):
     """Frames of a pattern, each with noise and a brightness of its own, from the bottom up: "frame 1"…"""
     open_layer(width, height, "u8", 0, count)
+    if grey:
+        layer.get_image().convert_grayscale()
     y, x = np.mgrid[0:height, 0:width]
     base = 120 + 50 * np.sin(x / 11) * np.cos(y / 9) + np.where(x + y > width, 20, -20)
     for number, one in enumerate(layers):
@@ -62,6 +64,13 @@ def open_stack(width, height, count, sigma=15):
     layer.get_image().clean_all()
     Gimp.displays_flush()
     return state()
+
+
+def write_pixels(index, path):
+    """A layer as 8-bit RGB."""
+    one = layers[index]
+    area = Gegl.Rectangle.new(0, 0, one.get_width(), one.get_height())
+    pathlib.Path(path).write_bytes(one.get_buffer().get(area, 1.0, "R'G'B' u8", Gegl.AbyssPolicy.NONE))
 
 
 def open_file(path, *others):
