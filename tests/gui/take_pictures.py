@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 import desktop
 from desktop import find, find_all, wait_for
@@ -31,7 +32,9 @@ class Pictures:
         self.done = text("Preview by %s in %.2f s").split("%s")[0]
 
     def settled(self):
-        wait_for("a finished preview", lambda: self.window.label(self.done))
+        """The exact preview, which the coarse one's text may hold the words of, and the diagram a little later."""
+        wait_for("a finished preview", lambda: any(text.startswith(self.done) for text in self.window.labels()))
+        time.sleep(1)
 
     def take(self, name):
         self.settled()
@@ -47,8 +50,10 @@ class Pictures:
 
     def take_stack(self):
         """The middle one of five layers, before and after."""
-        self.choose("Layer", 2)
         self.choose("View", VIEWS.index("split"))
+        self.settled()
+        self.choose("Layer", 2)
+        time.sleep(0.5)  # longer than the preview's own delay after a change
         self.take("stack")
 
     def leave(self):
