@@ -305,6 +305,13 @@ class Refusals(CommandLine):
                     words=["never overwritten"])
         self.assertEqual((self.path / "in.pgm").read_bytes(), content)
 
+    def test_batches_of_thousands_are_checked_at_once(self):
+        """Every output is compared with every input: with 3000 of each that took minutes."""
+        names = [f"{i}.pgm" for i in range(3000)]
+        for name in names:
+            os.link(self.path / "in.pgm", self.path / name)
+        self.refuse(*names, "0.pgm", "-o", "out/", words=["twice"])
+
     def test_full_disk_leaves_nothing(self):
         before = self.names()
         for name in self.writable_kinds():

@@ -65,11 +65,11 @@ TEST(OutputFile, KnowsOneFileByItsManyNames) {
   write_text(folder.file("b"), "x");
   std::filesystem::create_hard_link(folder.file("a"), folder.file("hard"));
   std::filesystem::create_symlink(folder.file("a"), folder.file("soft"));
-  EXPECT_TRUE(same_file(folder.file("a"), folder.file("hard")));
-  EXPECT_TRUE(same_file(folder.file("a"), folder.file("soft")));
-  EXPECT_TRUE(same_file(folder.file("a"), folder.file("./a")));
-  EXPECT_FALSE(same_file(folder.file("a"), folder.file("b")));
-  EXPECT_FALSE(same_file(folder.file("a"), folder.file("gone")));
+  EXPECT_EQ(file_id(folder.file("a")), file_id(folder.file("hard")));
+  EXPECT_EQ(file_id(folder.file("a")), file_id(folder.file("soft")));
+  EXPECT_EQ(file_id(folder.file("a")), file_id(folder.file("./a")));
+  EXPECT_NE(file_id(folder.file("a")), file_id(folder.file("b")));
+  EXPECT_FALSE(file_id(folder.file("gone")));
 }
 
 TEST(OutputFile, CancelledWritingLeavesNothing) {

@@ -51,24 +51,40 @@ void check_folder(const Job& job) {
   if (access(folder.c_str(), W_OK | X_OK) != 0) fail_errno(job.output, "written");
 }
 
-void check_not_read(const Job& job, const std::string& source) {
-  if (same_file(job.output, source) || identity(job.output) == identity(source)) {
-    fail_file(job.output, "is also read: inputs are never overwritten, choose another output");
+// The files that are read, by name and, for hard links, by place on the disk: a look-up a file, for
+// batches of thousands.
+class Sources {
+ public:
+  void add(const std::string& path) {
+    names_.insert(identity(path));
+    if (const auto id = file_id(path)) files_.insert(*id);
   }
-}
+  void check_not_read(const std::string& output) const {
+    const auto id = file_id(output);
+    if (names_.contains(identity(output)) || (id && files_.contains(*id))) {
+      fail_file(output, "is also read: inputs are never overwritten, choose another output");
+    }
+  }
+
+ private:
+  std::set<std::string> names_;
+  std::set<FileId> files_;
+};
 
 }  // namespace
 
 std::vector<Job> plan_outputs(const std::vector<std::string>& inputs, const std::string& output,
                               const std::string& reference) {
   std::vector<Job> jobs;
+  Sources sources;
+  for (const std::string& input : inputs) sources.add(input);
+  if (!reference.empty()) sources.add(reference);
   std::set<std::string> outputs;
   for (const std::string& input : inputs) {
     const Job job = make_job(input, output, inputs.size() > 1);
     kind_of_output(job.output);
     check_folder(job);
-    for (const std::string& source : inputs) check_not_read(job, source);
-    if (!reference.empty()) check_not_read(job, reference);
+    sources.check_not_read(job.output);
     if (!outputs.insert(identity(job.output)).second) {
       fail_file(job.output, "would be written twice: two inputs lead to it");
     }

@@ -102,10 +102,10 @@ void OutputFile::commit() {
   sync_folder(folder_of(target_));
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  struct stat first, second;
-  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+std::optional<FileId> file_id(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return std::nullopt;
+  return FileId{info.st_dev, info.st_ino};
 }
 
 }  // namespace grainless::tools

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "engine/progress.h"
 
@@ -61,7 +63,9 @@ class OutputFile {
   FilePointer file_;
 };
 
-// Whether both names lead to one file, through whatever links. False when one is missing.
-bool same_file(const std::string& a, const std::string& b);
+using FileId = std::pair<dev_t, ino_t>;
+
+// The same for all names that lead to one file, through whatever links. None when it is missing.
+std::optional<FileId> file_id(const std::string& path);
 
 }  // namespace grainless::tools
