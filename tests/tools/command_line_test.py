@@ -342,27 +342,42 @@ class Refusals(CommandLine):
         self.assertEqual(result.returncode, 1)
         self.assertIn("standard output", result.stderr)
 
-    def test_interrupt_writes_nothing(self):
+    def start_on_a_large_picture(self, **options):
         (self.path / "large.pgm").write_bytes(pgm(1600, 1600, bytes(1600 * 1600)))
-        before = self.names()
         process = subprocess.Popen([GRAINLESS, "large.pgm", "-o", "out.pgm", "--quality", "high",
                                     "--sigma", "60", "--device", "cpu"], cwd=self.path,
-                                   stderr=subprocess.PIPE, text=True)
+                                   stderr=subprocess.PIPE, text=True, **options)
         self.wait_for_handler(process.pid)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 3, errors)
-        self.assertIn("cancelled", errors)
-        self.assertEqual(self.names(), before)
+        return process
+
+    def test_interrupt_writes_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                process = self.start_on_a_large_picture()
+                process.send_signal(number)
+                _, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 3, errors)
+                self.assertIn("cancelled", errors)
+                self.assertEqual(self.names(), ["in.pgm", "large.pgm"])
+
+    def test_what_nohup_ignores_stays_ignored(self):
+        process = self.start_on_a_large_picture(
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.communicate(timeout=0.5)
+        process.terminate()
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3)
 
     def wait_for_handler(self, pid):
         for _ in range(2000):
             status = pathlib.Path(f"/proc/{pid}/status").read_text()
             caught = int(status.split("SigCgt:")[1].split()[0], 16)
-            if caught & (1 << (signal.SIGINT - 1)):
+            if caught & (1 << (signal.SIGTERM - 1)):  # the last one of them
                 return
             time.sleep(0.01)
-        self.fail("the program never caught SIGINT")
+        self.fail("the program never caught SIGTERM")
 
 
 class OtherCommands(CommandLine):

@@ -36,11 +36,15 @@ const CancelToken& cancel_token() {
 }
 
 void catch_signals() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
+  struct sigaction action {
+  }, before{};
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    // What nohup and shells' background jobs ignore stays ignored.
+    sigaction(signal, nullptr, &before);
+    action.sa_handler = before.sa_handler == SIG_IGN ? SIG_IGN : on_signal;
+    sigaction(signal, &action, nullptr);
+  }
   action.sa_handler = SIG_IGN;
   sigaction(SIGXFSZ, &action, nullptr);
 }
