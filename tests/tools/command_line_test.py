@@ -157,6 +157,8 @@ class Result(CommandLine):
         report = json.loads(self.denoise(*volume, *frames, "-o", "out.tif").stdout)
         self.assertEqual(report["layers"], 5)
         self.assertTrue(report["changed"])
+        said = self.denoise(*volume, *frames, "-o", "o" * 240 + ".tif").stderr
+        self.assertRegex(said, r"5 layers -> o+\.tif: cpu, nlm, depth 2, sigma 5\.00, .* s\n")
         measured = self.denoise(*volume, "--add-noise", "10", "out.tif", "-o", "again.tif")
         report = json.loads(measured.stdout)
         self.assertEqual(report["layers"], 5)

@@ -142,11 +142,11 @@ void measure(const std::vector<Image>& clean, const std::vector<Image>& noisy,
 
 std::string summary(const DenoiseOptions& options, const Params& params, size_t layers,
                     const Outcome& outcome) {
-  char text[256];
-  std::snprintf(text, sizeof text, "%zu layers -> %s: %s, %s, depth %d, sigma %.2f, %.2f s", layers,
-                options.output.c_str(), outcome.report.device.c_str(), outcome.method.c_str(),
-                params.depth, double(outcome.report.noise.sigma[0][0]), total_seconds(outcome));
-  std::string line = text;
+  char text[128];
+  std::snprintf(text, sizeof text, ", depth %d, sigma %.2f, %.2f s", params.depth,
+                double(outcome.report.noise.sigma[0][0]), total_seconds(outcome));
+  std::string line = std::to_string(layers) + " layers -> " + options.output + ": " +
+                     outcome.report.device + ", " + outcome.method + text;
   if (outcome.measured && outcome.before.psnr && outcome.after.psnr) {
     std::snprintf(text, sizeof text, ", PSNR %.2f -> %.2f dB", *outcome.before.psnr,
                   *outcome.after.psnr);
