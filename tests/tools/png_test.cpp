@@ -109,6 +109,27 @@ TEST(Png, MetadataGoesThrough) {
   EXPECT_EQ(kept.png_srgb_intent, 1);
 }
 
+TEST(Png, TextsGoThrough) {
+  const Folder folder;
+  const std::string author = "J\xf6rg", caption = "\xe5\x86\x99\xe7\x9c\x9f";
+  const std::string xmp = "<x:xmpmeta xmlns:x='adobe:ns:meta/'/>";
+  const std::vector<PngText> texts = {{"Author", author, false, {}, {}},
+                                      {"Comment", std::string(3000, 'c'), false, {}, {}},
+                                      {"Title", caption, true, "ja", caption},
+                                      {"Description", std::string(3000, 'd'), true, {}, {}}};
+  Image image = random_image({Component::kU8, 3}, 4, 4);
+  image.metadata.png_texts = texts;
+  image.metadata.xmp.assign(xmp.begin(), xmp.end());
+  EXPECT_TRUE(losses(FileKind::kPng, image, "x.png").empty());
+  EXPECT_EQ(losses(FileKind::kTiff, image, "x.tif").size(), 1u);  // texts
+  EXPECT_EQ(losses(FileKind::kPpm, image, "x.ppm").size(), 2u);   // texts, XMP
+  EXPECT_TRUE(write_image(folder.file("a.png"), std::move(image)).empty());
+  Image kept = read_image(folder.file("a.png"));
+  EXPECT_TRUE(kept.notes.empty());
+  EXPECT_EQ(kept.metadata.png_texts, texts);
+  EXPECT_EQ(std::string(kept.metadata.xmp.begin(), kept.metadata.xmp.end()), xmp);
+}
+
 TEST(Png, GammaAndPrimariesGoThrough) {
   const Folder folder;
   Image image = random_image({Component::kU8, 3}, 4, 4);
@@ -159,6 +180,29 @@ TEST(Exif, OrientationOfEitherByteOrder) {
   EXPECT_EQ(exif_orientation(big), 3);
   for (size_t length = 0; length < 22; ++length) {
     EXPECT_EQ(exif_orientation(std::span(big).first(length)), 0) << length;
+  }
+}
+
+TEST(Exif, EitherByteOrderSaysTheSame) {
+  const std::vector<uint8_t> big = {
+      'M',  'M',  0, 42, 0, 0, 0, 8,                 // the first directory at 8
+      0,    2,                                       // two entries
+      0x01, 0x12, 0, 3,  0, 0, 0, 1, 0, 3, 0, 0,     // orientation 3
+      0x87, 0x69, 0, 4,  0, 0, 0, 1, 0, 0, 0, 38,    // the camera's directory at 38
+      0,    0,    0, 0,                              //
+      0,    1,                                       // one entry
+      0x82, 0x9a, 0, 5,  0, 0, 0, 1, 0, 0, 0, 56,    // exposure time, at 56
+      0,    0,    0, 0,  0, 0, 0, 1, 0, 0, 0, 100};  // 1/100
+  const Exif exif = parse_exif(big);
+  const ExifEntry orientation{0x0112, 3, 1, {3, 0}};
+  const ExifEntry exposure{0x829a, 5, 1, {1, 0, 0, 0, 100, 0, 0, 0}};
+  ASSERT_EQ(exif.picture, std::vector<ExifEntry>{orientation});
+  ASSERT_EQ(exif.camera, std::vector<ExifEntry>{exposure});
+  EXPECT_EQ(exif_orientation(exif_structure(exif)), 3);
+  EXPECT_EQ(parse_exif(exif_structure(exif)).camera, exif.camera);
+  for (size_t length = 0; length < big.size(); ++length) {
+    parse_exif(std::span(big).first(length));  // sanitizers look on
+    EXPECT_TRUE(parse_exif(std::span(big).first(length)).camera.empty()) << length;
   }
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <tiffio.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "tool_testing.h"
+#include "tools/image_io/exif.h"
 #include "tools/image_io/image_file.h"
 
 namespace grainless::tools {
@@ -171,6 +173,82 @@ void write_pages(const std::string& path, bool second_is_thumbnail) {
     TIFFWriteDirectory(tiff);
   }
   TIFFClose(tiff);
+}
+
+TEST(Tiff, BlocksOfOtherProgramsGoThrough) {
+  const Folder folder;
+  const std::string iptc(
+      "\x1c\x02\x50\x00\x03"
+      "Eva",
+      8),
+      photoshop("8BIM\x04\x04", 7);
+  const auto prepare = [&](TIFF* tiff) {
+    std::vector<uint32_t> words(2);
+    std::memcpy(words.data(), iptc.data(), 8);
+    // Older libtiffs take the bytes for numbers.
+    const TIFFField* field = TIFFFindField(tiff, TIFFTAG_RICHTIFFIPTC, TIFF_ANY);
+    const uint32_t unit = static_cast<uint32_t>(TIFFDataWidth(TIFFFieldDataType(field)));
+    if (unit == 4 && TIFFIsByteSwapped(tiff) != 0) TIFFSwabArrayOfLong(words.data(), 2);
+    TIFFSetField(tiff, TIFFTAG_RICHTIFFIPTC, 8 / unit, words.data());
+    TIFFSetField(tiff, TIFFTAG_PHOTOSHOP, 7u, photoshop.data());
+  };
+  for (const char* mode : {"wl", "wb"}) {
+    TiffLayout layout;
+    layout.mode = mode;
+    write_tiff_as(folder.file("a.tif"), layout, random_image({Component::kU8, 3}, 4, 4), prepare);
+    Image image = read_image(folder.file("a.tif"));
+    EXPECT_EQ(losses(FileKind::kPng, image, "x.png").size(), 1u);
+    write_image(folder.file("b.tif"), std::move(image));
+    const std::vector<TiffBlock> blocks = read_image(folder.file("b.tif")).metadata.tiff_blocks;
+    ASSERT_EQ(blocks.size(), 2u);
+    EXPECT_EQ(std::string(blocks[0].bytes.begin(), blocks[0].bytes.end()), iptc) << mode;
+    EXPECT_EQ(std::string(blocks[1].bytes.begin(), blocks[1].bytes.end()), photoshop) << mode;
+  }
+}
+
+TEST(Tiff, CameraDataGoesThrough) {
+  const Folder folder;
+  const Exif exif{{{0x010f, 2, 6, {'M', 'a', 'k', 'e', 'r', 0}}, {0x0112, 3, 1, {6, 0}}},
+                  {{0x829a, 5, 1, {1, 0, 0, 0, 100, 0, 0, 0}},
+                   {0x8827, 3, 1, {0x80, 0x0c}},
+                   {0x927c, 7, 7, {'o', 'w', 'n', ' ', 1, 2, 3}}},
+                  {{0x0001, 2, 2, {'N', 0}}}};
+  Image image = random_image({Component::kU8, 3}, 5, 3);
+  image.metadata.exif = exif_structure(exif);
+  image.metadata.orientation = 6;
+  EXPECT_TRUE(losses(FileKind::kTiff, image, "x.tif").empty());
+  EXPECT_TRUE(write_image(folder.file("a.tif"), std::move(image)).empty());
+  Image kept = read_image(folder.file("a.tif"));
+  EXPECT_TRUE(kept.notes.empty());
+  EXPECT_TRUE(same_pixels(kept, random_image({Component::kU8, 3}, 5, 3)));
+  EXPECT_EQ(kept.metadata.exif, exif_structure(exif));
+  ASSERT_EQ(kept.metadata.tiff_texts.size(), 1u);
+  EXPECT_EQ(kept.metadata.tiff_texts[0].second, "Maker");
+  write_image(folder.file("b.png"), std::move(kept));  // and from there into a PNG
+  EXPECT_EQ(read_image(folder.file("b.png")).metadata.exif, exif_structure(exif));
+  // libtiff reads what was written beside it.
+  TIFF* tiff = TIFFOpen(folder.file("a.tif").c_str(), "r");
+  ASSERT_NE(tiff, nullptr);
+  toff_t at = 0;
+  ASSERT_EQ(TIFFGetField(tiff, TIFFTAG_EXIFIFD, &at), 1);
+  ASSERT_EQ(TIFFReadEXIFDirectory(tiff, at), 1);
+  float seconds = 0;
+  EXPECT_EQ(TIFFGetField(tiff, EXIFTAG_EXPOSURETIME, &seconds), 1);
+  EXPECT_FLOAT_EQ(seconds, 0.01f);
+  TIFFClose(tiff);
+}
+
+TEST(Tiff, ALibraryWarningIsSaidOnce) {
+  const Folder folder;
+  write_tiff_as(folder.file("a.tif"), {}, random_image({Component::kU8, 3}, 4, 4),
+                [](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH); });
+  std::vector<uint8_t> bytes = file_bytes(folder.file("a.tif"));
+  const std::vector<uint8_t> entry = {0x28, 0x01, 3, 0, 1, 0, 0, 0};  // the unit: one SHORT
+  const auto found = std::search(bytes.begin(), bytes.end(), entry.begin(), entry.end());
+  ASSERT_NE(found, bytes.end());
+  found[2] = 2;  // now text
+  write_bytes(folder.file("a.tif"), bytes);
+  EXPECT_EQ(read_image(folder.file("a.tif")).notes.size(), 1u);
 }
 
 TEST(Tiff, SeveralPagesAreRefusedButThumbnailsAreNot) {

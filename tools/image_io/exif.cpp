@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: MIT
 #include "exif.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstring>
 
 namespace grainless::tools {
 namespace {
 
 constexpr uint32_t kOrientationTag = 0x0112;
 constexpr size_t kHeaderBytes = 8, kEntryBytes = 12;
+constexpr uint16_t kCameraTag = 0x8769, kPlaceTag = 0x8825, kInteroperabilityTag = 0xa005;
+constexpr uint16_t kLong = 4;
+constexpr size_t kMostEntries = 1000, kLargestEntry = 4 << 20;
+
+// Orientation, caption, make, model, software, date, artist, copyright.
+constexpr uint16_t kPictureTags[] = {0x0112, 0x010e, 0x010f, 0x0110,
+                                     0x0131, 0x0132, 0x013b, 0x8298};
+
+// Bytes of a type's value, and of the numbers that it is made of; 0: unknown.
+struct TypeSize {
+  size_t value, number;
+};
+
+TypeSize size_of(uint16_t type) {
+  constexpr TypeSize kSizes[] = {{0, 0}, {1, 1}, {1, 1}, {2, 2}, {4, 4}, {8, 4}, {1, 1},
+                                 {1, 1}, {2, 2}, {4, 4}, {8, 4}, {4, 4}, {8, 8}};
+  return type < std::size(kSizes) ? kSizes[type] : TypeSize{0, 0};
+}
 
 uint32_t number(std::span<const uint8_t> bytes, bool big_endian) {
   uint32_t value = 0;
@@ -17,7 +38,139 @@ uint32_t number(std::span<const uint8_t> bytes, bool big_endian) {
   return value;
 }
 
+class Parser {
+ public:
+  explicit Parser(const ReadAt& read) : read_(read) {}
+
+  Exif parse() {
+    std::array<uint8_t, kHeaderBytes> header{};
+    Exif exif;
+    if (!read_(0, header) || header[0] != header[1]) return exif;
+    if (header[0] != 'M' && header[0] != 'I') return exif;
+    big_ = header[0] == 'M';
+    const std::span<const uint8_t> bytes(header);
+    if (number(bytes.subspan(2, 2), big_) != 42) return exif;
+    for (ExifEntry& entry : directory(number(bytes.subspan(4, 4), big_))) {
+      if (entry.tag == kCameraTag) exif.camera = directory(pointer(entry));
+      if (entry.tag == kPlaceTag) exif.place = directory(pointer(entry));
+      const bool wanted = std::find(std::begin(kPictureTags), std::end(kPictureTags), entry.tag) !=
+                          std::end(kPictureTags);
+      if (wanted) exif.picture.push_back(std::move(entry));
+    }
+    std::erase_if(exif.camera, [](const ExifEntry& e) { return e.tag == kInteroperabilityTag; });
+    return exif;
+  }
+
+ private:
+  std::vector<ExifEntry> directory(uint32_t at) const {
+    std::vector<ExifEntry> entries;
+    std::array<uint8_t, 2> count{};
+    if (at < kHeaderBytes || !read_(at, count)) return entries;
+    const size_t wanted = std::min<size_t>(number(count, big_), kMostEntries);
+    for (size_t i = 0; i < wanted; ++i) {
+      std::array<uint8_t, kEntryBytes> raw{};
+      ExifEntry entry{};
+      if (!read_(uint64_t{at} + 2 + i * kEntryBytes, raw)) break;
+      if (take(raw, entry)) entries.push_back(std::move(entry));
+    }
+    return entries;
+  }
+
+  bool take(std::span<const uint8_t> raw, ExifEntry& entry) const {
+    entry.tag = static_cast<uint16_t>(number(raw.first(2), big_));
+    entry.type = static_cast<uint16_t>(number(raw.subspan(2, 2), big_));
+    if (entry.type == 13) entry.type = kLong;  // a pointer by another name
+    entry.count = number(raw.subspan(4, 4), big_);
+    const TypeSize size = size_of(entry.type);
+    if (size.value == 0 || entry.count == 0 || entry.count > kLargestEntry / size.value) {
+      return false;
+    }
+    entry.bytes.assign(raw.begin() + 8, raw.end());
+    entry.bytes.resize(entry.count * size.value);
+    const bool elsewhere = entry.bytes.size() > 4;
+    if (elsewhere && !read_(number(raw.subspan(8, 4), big_), entry.bytes)) return false;
+    for (size_t i = 0; big_ && i < entry.bytes.size(); i += size.number) {
+      const auto begin = entry.bytes.begin() + static_cast<ptrdiff_t>(i);
+      std::reverse(begin, begin + static_cast<ptrdiff_t>(size.number));
+    }
+    return true;
+  }
+
+  static uint32_t pointer(const ExifEntry& entry) {
+    return entry.type == kLong && entry.count == 1 ? number(entry.bytes, false) : 0;
+  }
+
+  const ReadAt& read_;
+  bool big_ = false;
+};
+
+void append(std::vector<uint8_t>& to, uint32_t value, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) to.push_back(static_cast<uint8_t>(value >> (8 * i)));
+}
+
 }  // namespace
+
+Exif parse_exif(const ReadAt& read) {
+  return Parser(read).parse();
+}
+
+Exif parse_exif(std::span<const uint8_t> structure) {
+  return parse_exif([&](uint64_t offset, std::span<uint8_t> bytes) {
+    if (offset > structure.size() || structure.size() - offset < bytes.size()) return false;
+    std::memcpy(bytes.data(), structure.data() + offset, bytes.size());
+    return true;
+  });
+}
+
+std::vector<uint8_t> exif_directory(std::span<const ExifEntry> entries, uint32_t offset) {
+  std::vector<ExifEntry> sorted(entries.begin(), entries.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.tag < b.tag; });
+  std::vector<uint8_t> table, values;
+  const size_t begin = offset + 2 + sorted.size() * kEntryBytes + 4;
+  append(table, static_cast<uint32_t>(sorted.size()), 2);
+  for (const ExifEntry& entry : sorted) {
+    append(table, entry.tag, 2);
+    append(table, entry.type, 2);
+    append(table, entry.count, 4);
+    std::vector<uint8_t> bytes = entry.bytes;
+    bytes.resize(std::max<size_t>(4, (bytes.size() + 1) / 2 * 2));
+    if (bytes.size() > 4) {
+      append(table, static_cast<uint32_t>(begin + values.size()), 4);
+      values.insert(values.end(), bytes.begin(), bytes.end());
+    } else {
+      table.insert(table.end(), bytes.begin(), bytes.end());
+    }
+  }
+  append(table, 0, 4);  // no next directory
+  table.insert(table.end(), values.begin(), values.end());
+  return table;
+}
+
+std::vector<uint8_t> exif_structure(const Exif& exif) {
+  std::vector<ExifEntry> picture = exif.picture;
+  if (!exif.camera.empty()) picture.push_back({kCameraTag, kLong, 1, {0, 0, 0, 0}});
+  if (!exif.place.empty()) picture.push_back({kPlaceTag, kLong, 1, {0, 0, 0, 0}});
+  // The pointers' values change no length: one pass finds the places, the other sets them.
+  std::vector<uint8_t> first, camera, place;
+  for (int pass = 0; pass < 2; ++pass) {
+    first = exif_directory(picture, kHeaderBytes);
+    const auto camera_at = static_cast<uint32_t>(kHeaderBytes + first.size());
+    camera = exif_directory(exif.camera, camera_at);
+    const auto place_at = static_cast<uint32_t>(camera_at + camera.size());
+    place = exif_directory(exif.place, place_at);
+    for (ExifEntry& entry : picture) {
+      if (entry.tag != kCameraTag && entry.tag != kPlaceTag) continue;
+      entry.bytes.clear();
+      append(entry.bytes, entry.tag == kCameraTag ? camera_at : place_at, 4);
+    }
+  }
+  std::vector<uint8_t> structure = {'I', 'I', 42, 0, kHeaderBytes, 0, 0, 0};
+  for (const auto* part : {&first, &camera, &place}) {
+    structure.insert(structure.end(), part->begin(), part->end());
+  }
+  return structure;
+}
 
 int32_t exif_orientation(std::span<const uint8_t> exif) {
   if (exif.size() < kHeaderBytes || exif[0] != exif[1]) return 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The one EXIF entry that a picture can't do without: which way up it is.
+// Camera data: directories of entries, in a PNG's chunk as in a TIFF file.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -12,5 +13,32 @@ namespace grainless::tools {
 int32_t exif_orientation(std::span<const uint8_t> exif);
 
 std::vector<uint8_t> exif_with_orientation(int32_t orientation);
+
+struct ExifEntry {
+  uint16_t tag, type;          // type: TIFF 6.0, page 15
+  uint32_t count;              // values
+  std::vector<uint8_t> bytes;  // of the values, the lowest first
+  bool operator==(const ExifEntry&) const = default;
+};
+
+struct Exif {
+  // What says who took the picture with what and when; the camera's directory; its place (GPS).
+  std::vector<ExifEntry> picture, camera, place;
+  bool empty() const { return picture.empty() && camera.empty() && place.empty(); }
+};
+
+// Fills `bytes` from a TIFF structure (not a BigTIFF); false where it ends before.
+using ReadAt = std::function<bool(uint64_t offset, std::span<uint8_t> bytes)>;
+
+// What a structure of either byte order has of it; entries that are damaged are left out. A
+// maker's own notes are copied as they are: what they say of offsets is no longer true.
+Exif parse_exif(const ReadAt& read);
+Exif parse_exif(std::span<const uint8_t> structure);
+
+// The structure of a PNG's eXIf chunk, little-endian.
+std::vector<uint8_t> exif_structure(const Exif& exif);
+
+// A directory for the place `offset` in a little-endian TIFF file.
+std::vector<uint8_t> exif_directory(std::span<const ExifEntry> entries, uint32_t offset);
 
 }  // namespace grainless::tools

@@ -22,6 +22,21 @@ struct Resolution {
 };
 
 // What is carried from input to output as far as the output's format has a place for it.
+// A text chunk: Latin-1, or UTF-8 (international) with what goes with that.
+struct PngText {
+  std::string key, text;
+  bool international = false;
+  std::string language, translated_key;
+  bool operator==(const PngText&) const = default;
+};
+
+// A block of bytes that TIFF files hold under a tag; count is in the tag's own unit.
+struct TiffBlock {
+  uint32_t tag, count;
+  std::vector<uint8_t> bytes;
+  bool operator==(const TiffBlock&) const = default;
+};
+
 struct Metadata {
   std::vector<uint8_t> icc_profile;
   std::string icc_name = "ICC profile";
@@ -31,8 +46,10 @@ struct Metadata {
   std::optional<double> png_gamma;
   std::optional<int32_t> png_srgb_intent;
   std::vector<double> png_chromaticities;  // white, red, green, blue: x and y each; or empty
-  std::vector<uint8_t> xmp;                // TIFF only
+  std::vector<uint8_t> xmp;                // PNG and TIFF
+  std::vector<PngText> png_texts;          // without XMP
   std::vector<std::pair<uint32_t, std::string>> tiff_texts;  // tag, text: make, artist, ...
+  std::vector<TiffBlock> tiff_blocks;                        // IPTC, Photoshop's resources
   double pfm_scale = 1.0;
 };
 

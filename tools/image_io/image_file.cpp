@@ -193,10 +193,12 @@ std::vector<std::string> losses(FileKind kind, const Image& image, const std::st
   }
   if (!metadata.icc_profile.empty() && !png && !tiff) add("can't hold the colour profile");
   if (metadata.orientation > 1 && !png && !tiff) add("can't say which way up the picture is");
-  if (!metadata.exif.empty() && !png) add("does not keep the camera data (EXIF)");
-  if ((!metadata.xmp.empty() || !metadata.tiff_texts.empty()) && !tiff) {
-    add("does not keep the descriptions (XMP, captions) of the TIFF file");
+  if (!metadata.exif.empty() && !png && !tiff) add("does not keep the camera data (EXIF)");
+  if (!metadata.xmp.empty() && !png && !tiff) add("does not keep the description (XMP)");
+  if ((!metadata.tiff_texts.empty() || !metadata.tiff_blocks.empty()) && !tiff) {
+    add("does not keep the descriptions (captions, IPTC) of the TIFF file");
   }
+  if (!metadata.png_texts.empty() && !png) add("does not keep the texts of the PNG file");
   return lost;
 }
 

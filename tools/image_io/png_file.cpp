@@ -19,6 +19,8 @@ namespace {
 
 constexpr png_uint_32 kMostSide = 0x7fffffff;
 constexpr png_alloc_size_t kLargestChunk = 64 << 20;
+constexpr char kXmpKey[] = "XML:com.adobe.xmp";
+constexpr size_t kPlainText = 1024;  // longer ones are compressed
 
 // The longjmp target and messages of one libpng object.
 class Png {
@@ -125,6 +127,34 @@ void read_colour(Png& reader, Metadata& metadata) {
   }
 }
 
+std::string string_or_empty(const char* text, size_t bytes) {
+  return text != nullptr ? std::string(text, bytes) : std::string();
+}
+
+std::string string_or_empty(const char* text) {
+  return text != nullptr ? text : "";
+}
+
+void read_texts(Png& reader, Metadata& metadata) {
+  png_textp texts = nullptr;
+  const int count = png_get_text(reader.png(), reader.info(), &texts, nullptr);
+  for (int i = 0; i < count; ++i) {
+    const png_text& from = texts[i];
+    const bool international = from.compression >= PNG_ITXT_COMPRESSION_NONE;
+    const size_t bytes = international ? from.itxt_length : from.text_length;
+    PngText text{from.key, string_or_empty(from.text, bytes), international, {}, {}};
+    if (international) {
+      text.language = string_or_empty(from.lang);
+      text.translated_key = string_or_empty(from.lang_key);
+    }
+    if (text.key == kXmpKey) {
+      metadata.xmp.assign(text.text.begin(), text.text.end());
+    } else {
+      metadata.png_texts.push_back(std::move(text));
+    }
+  }
+}
+
 void read_metadata(Png& reader, Metadata& metadata) {
   const png_structp png = reader.png();
   const png_infop info = reader.info();
@@ -137,6 +167,7 @@ void read_metadata(Png& reader, Metadata& metadata) {
   png_bytep exif = nullptr;
   if (png_get_eXIf_1(png, info, &bytes, &exif) != 0) metadata.exif.assign(exif, exif + bytes);
   metadata.orientation = exif_orientation(metadata.exif);
+  read_texts(reader, metadata);
 }
 
 uint32_t big_endian(const uint8_t* bytes) {
@@ -174,6 +205,36 @@ void set_colour(Png& writer, const Metadata& metadata) {
 
 png_uint_32 physical(double value) {
   return png_uint_32(std::clamp(value + 0.5, 1.0, double(kMostSide)));
+}
+
+std::vector<PngText> texts_of(const Metadata& metadata) {
+  std::vector<PngText> texts = metadata.png_texts;
+  if (!metadata.xmp.empty()) {
+    texts.push_back({kXmpKey, std::string(metadata.xmp.begin(), metadata.xmp.end()), true, {}, {}});
+  }
+  return texts;
+}
+
+// libpng's own table of `texts`, which it points into.
+std::vector<png_text> text_table(std::vector<PngText>& texts) {
+  std::vector<png_text> table;
+  for (PngText& text : texts) {
+    png_text entry{};
+    const bool plain = text.text.size() < kPlainText;
+    entry.key = text.key.data();
+    entry.text = text.text.data();
+    if (text.international) {
+      entry.compression = plain ? PNG_ITXT_COMPRESSION_NONE : PNG_ITXT_COMPRESSION_zTXt;
+      entry.lang = text.language.data();
+      entry.lang_key = text.translated_key.data();
+      entry.itxt_length = text.text.size();
+    } else {
+      entry.compression = plain ? PNG_TEXT_COMPRESSION_NONE : PNG_TEXT_COMPRESSION_zTXt;
+      entry.text_length = text.text.size();
+    }
+    table.push_back(entry);
+  }
+  return table;
 }
 
 void set_metadata(Png& writer, const Metadata& metadata, const std::vector<uint8_t>& exif) {
@@ -225,6 +286,8 @@ std::vector<std::string> write_png(OutputFile& file, const Image& image,
   const std::vector<uint8_t> exif = metadata.exif.empty() && metadata.orientation > 1
                                         ? exif_with_orientation(metadata.orientation)
                                         : metadata.exif;
+  std::vector<PngText> texts = texts_of(metadata);
+  const std::vector<png_text> table = text_table(texts);
   writer.guarded([&] {
     const png_structp png = writer.png();
     png_init_io(png, file.stream());
@@ -235,6 +298,7 @@ std::vector<std::string> write_png(OutputFile& file, const Image& image,
                  8 * image.format.component_bytes(), colour_type(image.format), PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     set_metadata(writer, metadata, exif);
+    png_set_text(png, writer.info(), table.data(), static_cast<int>(table.size()));
     png_write_info(png, writer.info());
     if (std::endian::native == std::endian::little) png_set_swap(png);
     for (int32_t y = 0; y < image.height; ++y) {

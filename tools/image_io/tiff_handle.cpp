@@ -37,8 +37,11 @@ int TiffHandle::on_warning(TIFF*, void* user, const char*, const char* format, v
   TiffHandle* self = static_cast<TiffHandle*>(user);
   const std::string text = one_line(format, values);
   // Every camera's and editor's private tags; they never touch the pixels.
-  if (!text.starts_with("Unknown field")) {
-    self->notes_.push_back("'" + self->path_ + "': " + text);
+  if (text.starts_with("Unknown field")) return 1;
+  const std::string note = "'" + self->path_ + "': " + text;
+  // libtiff says it again each time it comes by the directory.
+  if (std::find(self->notes_.begin(), self->notes_.end(), note) == self->notes_.end()) {
+    self->notes_.push_back(note);
   }
   return 1;
 }

@@ -42,6 +42,9 @@ inline constexpr uint32_t kTiffTexts[] = {
     TIFFTAG_MODEL,        TIFFTAG_SOFTWARE,         TIFFTAG_DATETIME,
     TIFFTAG_ARTIST,       TIFFTAG_HOSTCOMPUTER,     TIFFTAG_COPYRIGHT};
 
+// Tags of opaque blocks that are copied, too.
+inline constexpr uint32_t kTiffBlocks[] = {TIFFTAG_RICHTIFFIPTC, TIFFTAG_PHOTOSHOP};
+
 inline constexpr double kMetresInInch = 0.0254;
 
 }  // namespace grainless::tools

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "engine/status.h"
+#include "exif.h"
 #include "tiff_file.h"
 #include "tiff_handle.h"
 
@@ -233,6 +237,48 @@ void read_resolution(const TiffHandle& tiff, Metadata& metadata) {
   metadata.resolution = Resolution{x * scale, y * scale, unit != RESUNIT_NONE};
 }
 
+void read_blocks(const TiffHandle& tiff, Metadata& metadata) {
+  for (const uint32_t tag : kTiffBlocks) {
+    uint32_t count = 0;
+    const uint8_t* data = nullptr;
+    const TIFFField* field = TIFFFindField(tiff.get(), tag, TIFF_ANY);
+    if (field == nullptr || TIFFGetField(tiff.get(), tag, &count, &data) == 0) continue;
+    const auto unit = static_cast<size_t>(TIFFDataWidth(TIFFFieldDataType(field)));
+    std::vector<uint8_t> bytes(data, data + count * unit);
+    // IPTC says that it were 32-bit numbers, and libtiff has turned them round.
+    if (unit == 4 && TIFFIsByteSwapped(tiff.get()) != 0) {
+      TIFFSwabArrayOfLong(reinterpret_cast<uint32_t*>(bytes.data()), count);
+    }
+    metadata.tiff_blocks.push_back({tag, count, std::move(bytes)});
+  }
+}
+
+bool read_at(int descriptor, uint64_t offset, std::span<uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = pread(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got <= 0) return false;
+    offset += static_cast<uint64_t>(got);
+    bytes = bytes.subspan(static_cast<size_t>(got));
+  }
+  return true;
+}
+
+// The first page's: those after it are slices or frames of the same volume.
+void read_exif(TiffHandle& tiff, Metadata& metadata) {
+  uint64_t at = 0;
+  const bool has_camera = TIFFGetField(tiff.get(), TIFFTAG_EXIFIFD, &at) != 0;
+  const bool has_place = TIFFGetField(tiff.get(), TIFFTAG_GPSIFD, &at) != 0;
+  if (!has_camera && !has_place) return;
+  const int descriptor = TIFFFileno(tiff.get());
+  const Exif exif = parse_exif([&](uint64_t offset, std::span<uint8_t> bytes) {
+    return read_at(descriptor, offset, bytes);
+  });
+  if (has_camera == exif.camera.empty() || has_place == exif.place.empty()) {
+    tiff.notes().push_back("'" + tiff.path() + "': its camera data (EXIF) can't be read in full");
+  }
+  if (!exif.camera.empty() || !exif.place.empty()) metadata.exif = exif_structure(exif);
+}
+
 void read_metadata(TiffHandle& tiff, Metadata& metadata) {
   read_resolution(tiff, metadata);
   uint16_t orientation = 0;
@@ -251,10 +297,8 @@ void read_metadata(TiffHandle& tiff, Metadata& metadata) {
     const char* text = nullptr;
     if (TIFFGetField(tiff.get(), tag, &text) != 0) metadata.tiff_texts.emplace_back(tag, text);
   }
-  uint64_t exif = 0;
-  if (TIFFGetField(tiff.get(), TIFFTAG_EXIFIFD, &exif) != 0) {
-    tiff.notes().push_back("'" + tiff.path() + "': its camera data (EXIF) is not carried over");
-  }
+  read_blocks(tiff, metadata);
+  read_exif(tiff, metadata);
 }
 
 // Smaller copies of the picture don't count as pages.

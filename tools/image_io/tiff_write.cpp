@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <unistd.h>
+
 #include <algorithm>
 
+#include "exif.h"
 #include "tiff_file.h"
 #include "tiff_handle.h"
 
@@ -36,6 +39,49 @@ void set_layout(const TiffHandle& tiff, const Image& image) {
   }
 }
 
+// Make, model and the like of a PNG's camera data, where TIFF files have them.
+void set_texts_of_exif(const TiffHandle& tiff, const Metadata& metadata) {
+  constexpr uint16_t kAscii = 2;
+  if (!metadata.tiff_texts.empty()) return;
+  for (const ExifEntry& entry : parse_exif(metadata.exif).picture) {
+    const bool text =
+        std::find(std::begin(kTiffTexts), std::end(kTiffTexts), entry.tag) != std::end(kTiffTexts);
+    if (!text || entry.type != kAscii) continue;
+    set(tiff, entry.tag, std::string(entry.bytes.begin(), entry.bytes.end()).c_str());
+  }
+}
+
+// At the file's end, before the page's own directory, which goes there next and points at it.
+void write_directory(const TiffHandle& tiff, uint32_t tag, std::span<const ExifEntry> entries) {
+  if (entries.empty()) return;
+  const int descriptor = TIFFFileno(tiff.get());
+  const off_t end = lseek(descriptor, 0, SEEK_END);
+  const uint64_t at = (static_cast<uint64_t>(end) + 1) / 2 * 2;
+  const std::vector<uint8_t> bytes = exif_directory(entries, static_cast<uint32_t>(at));
+  size_t done = 0;
+  while (end >= 0 && done < bytes.size()) {
+    const ssize_t put =
+        pwrite(descriptor, bytes.data() + done, bytes.size() - done, static_cast<off_t>(at + done));
+    if (put <= 0) break;
+    done += static_cast<size_t>(put);
+  }
+  if (done < bytes.size()) fail_errno(tiff.path(), "written");
+  set(tiff, tag, at);
+}
+
+void write_exif(TiffHandle& tiff, const Metadata& metadata, bool big) {
+  if (metadata.exif.empty()) return;
+  const Exif exif = parse_exif(metadata.exif);
+  if (big || exif.empty()) {
+    tiff.notes().push_back("'" + tiff.path() + "': the camera data (EXIF) " +
+                           (big ? "has no place in a file of this size" : "is damaged") +
+                           " and was left out");
+    return;
+  }
+  write_directory(tiff, TIFFTAG_EXIFIFD, exif.camera);
+  write_directory(tiff, TIFFTAG_GPSIFD, exif.place);
+}
+
 void set_metadata(const TiffHandle& tiff, const Metadata& metadata) {
   if (metadata.resolution) {
     const Resolution& resolution = *metadata.resolution;
@@ -53,9 +99,13 @@ void set_metadata(const TiffHandle& tiff, const Metadata& metadata) {
     set(tiff, TIFFTAG_XMLPACKET, uint32_t(metadata.xmp.size()), metadata.xmp.data());
   }
   for (const auto& [tag, text] : metadata.tiff_texts) set(tiff, tag, text.c_str());
+  set_texts_of_exif(tiff, metadata);
+  for (const TiffBlock& block : metadata.tiff_blocks) {
+    set(tiff, block.tag, block.count, block.bytes.data());
+  }
 }
 
-void write_page(const TiffHandle& tiff, const Image& image, const CancelToken* cancel) {
+void write_page(TiffHandle& tiff, const Image& image, bool big, const CancelToken* cancel) {
   set_layout(tiff, image);
   set_metadata(tiff, image.metadata);
   const int32_t in_strip = static_cast<int32_t>(
@@ -70,6 +120,7 @@ void write_page(const TiffHandle& tiff, const Image& image, const CancelToken* c
       tiff.fail("can't be written");
     }
   }
+  write_exif(tiff, image.metadata, big);
 }
 
 }  // namespace
@@ -83,10 +134,12 @@ std::vector<std::string> write_tiff_pages(OutputFile& file, std::span<const Imag
                                           const CancelToken* cancel) {
   size_t bytes = 0;
   for (const Image& page : pages) bytes += page.bytes();
-  TiffHandle tiff(file.path(), fileno(file.stream()), bytes > kClassicLimit ? "w8" : "w");
+  const bool big = bytes > kClassicLimit;
+  // Little-endian on every machine: the camera's directories are.
+  TiffHandle tiff(file.path(), fileno(file.stream()), big ? "wl8" : "wl");
   for (size_t i = 0; i < pages.size(); ++i) {
     if (i > 0 && TIFFWriteDirectory(tiff.get()) == 0) tiff.fail("can't be written");
-    write_page(tiff, pages[i], cancel);
+    write_page(tiff, pages[i], big, cancel);
   }
   if (TIFFFlush(tiff.get()) == 0) tiff.fail("can't be written");
   return std::move(tiff.notes());
