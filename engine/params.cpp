@@ -260,16 +260,19 @@ Status set_choice(Params& params, const ParamSpec& spec, std::string_view value)
   return refuse(spec, value);
 }
 
+constexpr int32_t kMostDigits = 6;  // of a card's number, far below where it would overflow
+
 bool valid_device(std::string_view device) {
   if (device == "auto" || device == "cpu" || device == "cuda") return true;
   if (!device.starts_with("cuda:") || device.size() == 5) return false;
-  bool digit_expected = true;
+  int32_t digits = 0;
   for (char c : device.substr(5)) {
-    if (c == ',' && digit_expected) return false;
+    if (c == ',' && digits == 0) return false;
     if (c != ',' && (c < '0' || c > '9')) return false;
-    digit_expected = c == ',';
+    digits = c == ',' ? 0 : digits + 1;
+    if (digits > kMostDigits) return false;
   }
-  return !digit_expected;
+  return digits > 0;
 }
 
 Status check_relations(const Params& params) {

@@ -72,6 +72,8 @@ TEST(Params, RelationsAreChecked) {
   EXPECT_TRUE(bad("device", "cuda:0,"));
   EXPECT_TRUE(bad("device", "cuda:,1"));
   EXPECT_FALSE(bad("device", "cuda:0,1"));
+  EXPECT_FALSE(bad("device", "cuda:0,999999"));
+  EXPECT_TRUE(bad("device", "cuda:4294967296"));  // no number of a card, and not card 0
   EXPECT_FALSE(bad("search", "63"));
 }
 
