@@ -145,8 +145,8 @@ std::string summary(const DenoiseOptions& options, const Params& params, size_t 
   char text[128];
   std::snprintf(text, sizeof text, ", depth %d, sigma %.2f, %.2f s", params.depth,
                 double(outcome.report.noise.sigma[0][0]), total_seconds(outcome));
-  std::string line = std::to_string(layers) + " layers -> " + options.output + ": " +
-                     outcome.report.device + ", " + outcome.method + text;
+  std::string line = std::to_string(layers) + (layers == 1 ? " layer -> " : " layers -> ") +
+                     options.output + ": " + outcome.report.device + ", " + outcome.method + text;
   if (outcome.measured && outcome.before.psnr && outcome.after.psnr) {
     std::snprintf(text, sizeof text, ", PSNR %.2f -> %.2f dB", *outcome.before.psnr,
                   *outcome.after.psnr);
