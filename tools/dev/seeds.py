@@ -87,13 +87,13 @@ def main():
     options.folder.mkdir(parents=True, exist_ok=True)
     session = runs.Session(options.folder, options.device, options.budget, options.jobs,
                            repeats=1 if options.quick else 5)
+    report = options.folder / "seeds.json"
     result, began = {}, time.monotonic()
     for part in options.parts:
         result[part] = PARTS[part](session, options.images, options)
+        result["left out"], result["fell back"] = session.left_out, sorted(session.fell_back)
+        report.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")  # so far
     session.print_shortfalls()
-    result["left out"], result["fell back"] = session.left_out, sorted(session.fell_back)
-    report = options.folder / "seeds.json"
-    report.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     step(f"{time.monotonic() - began:.0f} s; all numbers: {report}")
 
 
