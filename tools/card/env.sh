@@ -7,7 +7,7 @@ unpack_libraries() { # PACK
   mkdir -p "$libraries"
   tar -C "$libraries" -xf "$1/libraries.tar.xz"
   sed -i "s|^prefix=.*|prefix=$libraries/usr|" "$libraries/$library"/pkgconfig/*.pc
-  sed -i "s|/usr/include|$libraries/usr/include|g" "$libraries"/usr/share/pkgconfig/*.pc
+  sed -i "s|=/usr\$|=$libraries/usr|; s|-I/usr/include|-I$libraries/usr/include|" "$libraries"/usr/share/pkgconfig/*.pc
   export PKG_CONFIG_PATH=$libraries/$library/pkgconfig:$libraries/usr/share/pkgconfig
   export LD_LIBRARY_PATH=$libraries/$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   export PATH=$PATH:/usr/local/cuda/bin
