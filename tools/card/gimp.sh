@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The real GIMP on a computer with a card, inside what make-gimp-bundle packed; the folder it starts in holds plug.tar.xz
 # (the plug-in's folder), libhwy.so.1, in8.tif, in16.tif and, if wanted, preview-test. In /root/out: report.jsonl, one line a run of the
-# procedure (8 bit, 16 bit, three times each), dialog.xwd, gimp.log with the delays of the dialog's preview, preview.xml.
+# procedure (8 bit, 16 bit, three times each; a stack of frame-1.png to frame-8.png), dialog.xwd and stack.xwd, and .log of both with
+# the delays of their previews, preview.xml.
 set -u
 cd /root
 out=/root/out
@@ -36,8 +37,19 @@ procedure() { # FILE: prints the milliseconds that the caller waited
   (gimp-image-delete image))
 SCHEME
 }
+frames() { # an image of them; the rest of the script's let* follows
+  echo '(image (gimp-file-load RUN-NONINTERACTIVE "/root/frame-1.png"))'
+  for i in 2 3 4 5 6 7 8; do
+    echo "(layer$i (gimp-file-load-layer RUN-NONINTERACTIVE image \"/root/frame-$i.png\"))"
+    echo "(done$i (gimp-image-insert-layer image layer$i 0 0))"
+  done
+}
+stack="(script-fu-use-v3) (let* ($(frames)) (plug-in-grainless-denoise-stack #:run-mode RUN-NONINTERACTIVE #:image image
+  #:drawables (gimp-image-get-layers image) #:depth 7))"
+stack_dialog="(script-fu-use-v3) (let* ($(frames)) (gimp-display-new image) (plug-in-grainless-denoise-stack
+  #:run-mode RUN-INTERACTIVE #:image image #:drawables (gimp-image-get-layers image)))"
 timeout 100 gimp-console-3.0 --batch-interpreter plug-in-script-fu-eval -b '(script-fu-use-v3)' -b "(script-fu-use-v3) $(procedure in8.tif)" \
-  -b "(script-fu-use-v3) $(procedure in16.tif)" --quit >"$out/batch.log" 2>&1
+  -b "(script-fu-use-v3) $(procedure in16.tif)" -b "$stack" --quit >"$out/batch.log" 2>&1
 echo "gimp-console: $?"
 
 Xvfb :78 -screen 0 1600x1000x24 -extension GLX >/dev/null 2>&1 &
@@ -47,28 +59,30 @@ if [[ -x preview-test ]]; then
   timeout 60 ./preview-test --gtest_output=xml:"$out/preview.xml" >"$out/preview.log" 2>&1
   echo "preview-test: $?"
 fi
-G_MESSAGES_DEBUG=grainless gimp-3.0 --no-splash --batch-interpreter plug-in-script-fu-eval -b "(script-fu-use-v3)
-(let* ((image (gimp-file-load RUN-NONINTERACTIVE \"/root/in8.tif\")))
+# Opens GIMP with a dialog, clicks at a place of it and takes a picture: the slider's plus buttons, without a window manager.
+dialog() { # NAME SCHEME X Y
+  G_MESSAGES_DEBUG=grainless gimp-3.0 --no-splash --batch-interpreter plug-in-script-fu-eval -b "$2" >"$out/$1.log" 2>&1 &
+  local gimp=$! window i
+  for ((i = 0; i < 60; ++i)); do
+    sleep 0.5
+    window=$(xdotool search --onlyvisible --name '^Grainless Denoise' 2>/dev/null | head -n 1)
+    [[ -z $window ]] || break
+  done
+  [[ -n $window ]] || echo "the dialog did not open"
+  sleep "${SETTLE:-8}"
+  for ((i = 0; i < 15; ++i)); do
+    xdotool mousemove "$3" "$4" click 1
+    sleep 0.4
+  done
+  xwd -root -silent -out "$out/$1.xwd"
+  kill "$gimp"
+  sleep 1
+}
+dialog dialog '(script-fu-use-v3) (let* ((image (gimp-file-load RUN-NONINTERACTIVE "/root/in8.tif")))
   (gimp-display-new image)
-  (plug-in-grainless-denoise #:run-mode RUN-INTERACTIVE #:image image #:drawables (gimp-image-get-layers image)))" >"$out/gimp.log" 2>&1 &
-gimp=$!
-for ((i = 0; i < 60; ++i)); do
-  sleep 0.5
-  window=$(xdotool search --onlyvisible --name '^Grainless Denoise' 2>/dev/null | head -n 1)
-  [[ -z $window ]] || break
-done
-[[ -n $window ]] || echo "the dialog did not open"
-sleep "${SETTLE:-8}"
-# The strength slider's plus button, without a window manager.
-read -r x y <<<"${PLUS:-1175 397}"
-for ((i = 0; i < 15; ++i)); do
-  xdotool mousemove "$x" "$y" click 1
-  sleep 0.4
-done
-xwd -root -silent -out "$out/dialog.xwd"
-kill "$gimp"
-sleep 1
+  (plug-in-grainless-denoise #:run-mode RUN-INTERACTIVE #:image image #:drawables (gimp-image-get-layers image)))' 1175 397
+dialog stack "$stack_dialog" ${STACK_PLUS:-1175 362}
 kill "$display"
 grep -o 'tif ms: .*' "$out/batch.log"
-grep -o 'exact pixels.*' "$out/gimp.log"
+grep -o 'exact pixels.*' "$out/dialog.log" "$out/stack.log"
 exit 0

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Noisy pictures for gimp.sh: pictures.py OUT [WIDTHxHEIGHT]: OUT/in8.tif and OUT/in16.tif, RGB, 6000x4000 without a size."""
+"""Noisy pictures for gimp.sh: pictures.py OUT [WIDTHxHEIGHT]: OUT/in8.tif and OUT/in16.tif, RGB, 6000x4000 without a size,
+and OUT/frame-1.png to frame-8.png, a burst of 1500x1000."""
 import pathlib
 import sys
 
@@ -20,3 +21,6 @@ picture += random.standard_normal(picture.shape, dtype=np.float32) * SIGMA
 options = [cv2.IMWRITE_TIFF_COMPRESSION, 1]
 cv2.imwrite(str(out / "in8.tif"), np.clip(np.rint(picture), 0, 255).astype(np.uint8), options)
 cv2.imwrite(str(out / "in16.tif"), np.clip(np.rint(picture * 257), 0, 65535).astype(np.uint16), options)
+for i in range(1, 9):
+    frame = base[:1000, :1500, None] + random.standard_normal((1000, 1500, 3), dtype=np.float32)[: base.shape[0], : base.shape[1]] * SIGMA
+    cv2.imwrite(str(out / f"frame-{i}.png"), np.clip(np.rint(frame), 0, 255).astype(np.uint8))
