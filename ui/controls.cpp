@@ -56,6 +56,8 @@ int32_t nearest_allowed(const ParamSpec& spec, int32_t value, int32_t before) {
   return before;
 }
 
+constexpr int kLabelChars = 22;
+
 // Data of widgets that reset their parameter on a double click.
 constexpr char kKey[] = "grainless-key", kConfig[] = "grainless-config", kTwice[] = "grainless-2";
 
@@ -133,6 +135,9 @@ void Controls::add_row(GtkGrid* grid, int row, const ParamSpec& spec) {
 GtkWidget* Controls::make_label(const ParamSpec& spec, GtkWidget* widget) {
   GtkWidget* label = gtk_label_new_with_mnemonic(_(spec.label));
   gtk_label_set_xalign(GTK_LABEL(label), 0);
+  // A long label in one line would make the window wider than a small screen.
+  gtk_label_set_line_wrap(GTK_LABEL(label), TRUE);
+  gtk_label_set_max_width_chars(GTK_LABEL(label), kLabelChars);
   gtk_label_set_mnemonic_widget(GTK_LABEL(label), widget);
   // Labels have no window that would take clicks.
   GtkWidget* box = gtk_event_box_new();

@@ -121,6 +121,7 @@ class Dialog {
                         "see the original."));
     gtk_label_set_xalign(GTK_LABEL(hint), 0);
     gtk_label_set_ellipsize(GTK_LABEL(hint), PANGO_ELLIPSIZE_END);
+    gtk_widget_set_tooltip_text(hint, gtk_label_get_text(GTK_LABEL(hint)));  // all of it
     gtk_style_context_add_class(gtk_widget_get_style_context(hint), "dim-label");
     bar_->add_line(hint);
 
