@@ -98,17 +98,24 @@ void run_channel(const StageJob& job, int c, double progress_from, double progre
   const Rect& rect = job.out.rect;
   cudaStream_t stream = job.method->stream;
   if (!(job.stage->shrink[c] > 0)) return copy_channel(job.noisy, job.out, c, stream);
-  check(cudaMemsetAsync(job.sums, 0, sizeof(PixelSums) * rect.width * rect.height, stream),
-        "clearing sums");
   const bool first = job.pilot.data == nullptr;
   const int patch = job.stage->patch;
   const bool ridge = job.stage->rule == static_cast<int32_t>(GroupRule::kRidge);
+  size_t bytes = sizeof(PixelSums) * rect.width * rect.height;
   const auto filter = in_fourier_basis(*job.stage)        ? filter_stage_dft
                       : ridge                             ? filter_stage_ridge
                       : patch > 8 || (first && patch < 8) ? filter_stage_any
                       : first                             ? filter_first_stage
                                                           : filter_stage;
+  const bool of_patches = filter == filter_stage;
+  if (of_patches) {
+    const Rect map = job.map_rect();
+    bytes = sizeof(*job.patch_sums().removed) * rect.width * rect.height +
+            sizeof(*job.patch_sums().weight) * map.width * map.height;
+  }
+  check(cudaMemsetAsync(job.sums, 0, bytes, stream), "clearing sums");
   filter(job, c, progress_from, progress_to);
+  if (of_patches) return finish_channel_of_patches(job, c, patch_sums_ratio(*job.stage, c));
   finish_channel(job, c,
                  first ? first_stage_sums(job.stage->group, job.stage->shrink[c]).ratio
                        : kRemovedUnit / kWeightUnit);

@@ -2,23 +2,26 @@
 // The second stage's filter of patches up to 8 x 8 (smaller ones are filled with zeros, which all
 // transforms keep).
 //
-// A warp filters a group: lane 4 g + t has the pixels (row 2 t and 2 t + 1, column g) of every
-// patch, so that the Haar transform along the group needs no other lane's. The 8 x 8 products of
-// the patch transform run on the matrix units: with the factors' rows in this order, the
-// accumulator's layout after F * P is the operand's layout of F * (F * P)^T, and nothing has to
-// move between lanes. Operands are split in two tf32 numbers, which together have float's
-// precision. Patches wait in shared memory between the two transforms, so that the code is short
-// loops: straight through, a group of 32 took 80 KB of instructions, which the caches could not
-// feed.
+// A warp filters a group in registers: lane 4 g + t has the pixels (row 2 t and 2 t + 1, column g)
+// of every patch, so that the Haar transform along the group, which comes first, needs no other
+// lane's. The 8 x 8 products of the patch transform run on the matrix units: with the factors' rows
+// in this order, the accumulator's layout after F * P is the operand's layout of F * (F * P)^T, and
+// nothing has to move between lanes. Only the sum of all patches holds the picture's contrast: it
+// and the coarsest differences are transformed with float's precision, the others by one tf32
+// product each. What truncation takes from those in the mean, and what rounding F does to the
+// length of its rows, is made good in the Wiener factors.
 //
 // What a filter removes is transformed back, and taken from the source in the end; the reference's
 // first pixel is subtracted from all patches before (engine/cpu/bm3d_filter.cpp says why).
 //
-// The warps of a block share a cell of references and its sums in shared memory. They transform at
-// the same time and add in turn, in raster order of their references.
+// Sums are of integers, in any order (bm3d_stage.cuh: PatchSums). The warps of a block share a cell
+// of references with its pixels and its sums of what is removed, in shared memory; weights are
+// summed a patch, not a pixel, in global memory.
 #include <algorithm>
+#include <cmath>
 
-#include "bm3d_aggregate.cuh"
+#include <cuda_fp16.h>
+
 #include "bm3d_select.cuh"
 #include "bm3d_shrink.cuh"
 #include "bm3d_stage.cuh"
@@ -28,36 +31,80 @@
 namespace grainless::cuda {
 namespace {
 
-constexpr int kMostWarps = 8;  // of a block
-constexpr int kUsualWarps = 4;
+constexpr int kWarps = 8;        // of a block
 constexpr int kLargestCell = 8;  // references a side
-constexpr size_t kCellBytes = 40 * 1024;
+constexpr int kExactSteps = 2;   // coarsest steps of the Haar transform: float's precision
+constexpr int kPatches = 32;     // at most, of a group
+
+// A cell's region in shared memory: of each row the two sums of R, the pilot's and the noisy
+// pixels. A patch's rows spread over the banks.
+constexpr int kWidth = 77;
+constexpr int kFine = kWidth, kPilot = 2 * kWidth, kNoisy = 3 * kWidth, kRow = 4 * kWidth;
+static_assert(2 * kRow % 32 == 8);
+
+// R of groups with a weight up to kSmallWeight is summed in steps kFiner times as small as that of
+// others, apart from it in a cell. With |R| up to kLargestR, sums of the 64 references of a cell
+// stay under 2^31; more than that, as where a hot pixel is removed, is added in global memory at
+// once. A pixel of a group of weight 1 may lose 8 times the noise's deviation.
+constexpr float kFiner = 16;
+constexpr float kSmallWeight = kPatchWeightSteps / kFiner;
+constexpr float kLargestR = 1048000;
+constexpr float kDeviationSteps = kFiner * 131072;
+static_assert(kLargestCell * kLargestCell * kPatches == 2048);
 
 // What a cell's block needs, by value.
 struct FilterArgs {
   const float *noisy, *pilot;  // of one channel, at the rectangle's first pixel
-  Rect noisy_rect, pilot_rect, out;
+  Rect noisy_rect, pilot_rect, out, map;
   int noisy_stride, pilot_stride;
   ReferenceGrid grid;
   const uint16_t* groups;
-  PixelSums* sums;
+  PatchSums sums;
   int patch, radius, group;
-  int cell;                         // references a side
-  int first_column, first_row;      // of the launch, in cells of the image's grid
-  int region_width, region_height;  // pixels that a cell's patches can reach
-  float shrink;
+  int cell;                          // references a side
+  int first_column, first_row;       // of the launch, in cells of the image's grid
+  int height;                        // of the pixels that a cell's patches can reach
+  float variance, variance_gain[6];  // times 2^i, less what truncation takes from a pilot's energy
+  float steps;                       // R of w * (what is removed)
   float forward[kPatchSide * kPatchSide], inverse[kPatchSide * kPatchSide], kaiser[kPatchSide];
 };
 
-// One warp's view of its cell.
+struct BlockShared {
+  Basis forward[32], inverse[32];  // of the lanes
+  // The same for fast transforms: read, not made of the others, lest the compiler makes them anew
+  // for every product.
+  Basis fast_forward[32], fast_inverse[32];
+  float correction[kPatchSide];        // of a coefficient's row or column, for the rounding of F
+  uint32_t offsets[kWarps][kPatches];  // of a group's patches in the region, in bytes
+};
+
+__device__ void fill_shared(const FilterArgs& args, BlockShared& shared) {
+  if (threadIdx.x < 32) {
+    shared.forward[threadIdx.x] = make_basis(args.forward, threadIdx.x);
+    shared.inverse[threadIdx.x] = make_basis(args.inverse, threadIdx.x);
+    shared.fast_forward[threadIdx.x] = fast_basis(shared.forward[threadIdx.x]);
+    shared.fast_inverse[threadIdx.x] = fast_basis(shared.inverse[threadIdx.x]);
+  } else if (threadIdx.x < 32 + kPatchSide) {
+    const int u = threadIdx.x - 32;
+    float sum = 0;
+    for (int k = 0; k < kPatchSide; ++k) {
+      sum = fmaf(fast_entry(args.forward[u * kPatchSide + k]),
+                 fast_entry(args.inverse[k * kPatchSide + u]), sum);
+    }
+    shared.correction[u] = sum > 0.5f ? 1 / sum : 1.0f;
+  }
+}
+
+// What a lane keeps from group to group.
 struct Lane {
   int index;
   int row, column;  // first pixel of a patch; the other one is a row below
   bool has[2];      // whether they lie inside of the patch
-  float kaiser[2];
+  float kept[2];    // a Wiener factor of 1, corrected for fast transforms
+  float factor[2];  // R of weight steps * (what is removed)
 };
 
-__device__ __forceinline__ Lane make_lane(const FilterArgs& args) {
+__device__ __forceinline__ Lane make_lane(const FilterArgs& args, const BlockShared& shared) {
   Lane lane;
   lane.index = threadIdx.x % 32;
   lane.row = lane.index % 4 * 2;
@@ -65,235 +112,367 @@ __device__ __forceinline__ Lane make_lane(const FilterArgs& args) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     lane.has[i] = lane.row + i < args.patch && lane.column < args.patch;
-    lane.kaiser[i] = keep_register(args.kaiser[lane.row + i] * args.kaiser[lane.column]);
+    const float correction = shared.correction[lane.row + i] * shared.correction[lane.column];
+    lane.kept[i] = correction * (1 + 4 * kTruncated);
+    const float window = args.kaiser[lane.row + i] * args.kaiser[lane.column];
+    lane.factor[i] = keep_register(window * (args.steps / kPatchWeightSteps));
   }
   return lane;
 }
 
-// Patches that are loaded or transformed at once.
-constexpr int kChunk = 8;
+// One warp's group of kCount patches. kFull: patches are 8 x 8.
+template <bool kFull, int kCount>
+class Group {
+ public:
+  // `offsets`: of the patches from the search window's first, in bytes of a row of the region.
+  __device__ __forceinline__ Group(const FilterArgs& args, const BlockShared& shared,
+                                   const uint32_t* offsets, const Lane& lane)
+      : args_(args), shared_(shared), offsets_(offsets), lane_(lane) {}
 
-// Patches of a group less `base`, transformed. `window` is the lane's pixel at the search window's
-// first patch, `offset` what the lane's entry of the group adds. kFull: patches are 8 x 8.
-template <bool kFull, int kLargest>
-__device__ __forceinline__ void load_group(const float* window, int stride, int offset, int count,
-                                           float base, const Lane& lane, const Basis& basis,
-                                           const Stage<kLargest>& stage) {
-  // Bytes, unsigned: a 64-bit address then takes two instructions.
-  const char* const row[2] = {reinterpret_cast<const char*>(window),
-                              reinterpret_cast<const char*>(window + stride)};
-  const uint32_t bytes = static_cast<uint32_t>(offset) * sizeof(float);
-#pragma unroll 1
-  for (int first = 0; first < count; first += kChunk) {
-    float v[kChunk][2];
+  // Leaves what is removed from the patches; returns their weight in steps. `region`: the lane's
+  // pixel at the search window's first patch. `base` is taken from all pixels.
+  __device__ __forceinline__ int run(int* region, float base) {
+    load(region + kPilot);
+    const float weight = wiener_factors(base);
+    load(region + kNoisy);
+    weigh(base);
+    return max(__float2int_rn(weight * kPatchWeightSteps), 1);
+  }
+
+  // x and y: the lane's pixel at the search window's first patch, in the image.
+  __device__ __forceinline__ void add(int weight, int* region, int x, int y) const {
+    float most = 0;
 #pragma unroll
-    for (int m = 0; m < kChunk; ++m) {
-      const uint32_t at = __shfl_sync(kFullWarp, bytes, first + m);
+    for (int m = 0; m < kCount; ++m) most = fmaxf(fmaxf(most, fabsf(v_[m][0])), fabsf(v_[m][1]));
+    const bool fine = static_cast<float>(weight) <= kSmallWeight;
+    const float scale = static_cast<float>(weight) * (fine ? 1.0f : 1 / kFiner);
+    const float factor[2] = {scale * lane_.factor[0], scale * lane_.factor[1]};
+    const bool large = !(most * fmaxf(factor[0], factor[1]) <= kLargestR);
+    if (__any_sync(kFullWarp, large)) return add_large(factor, fine ? 1 : kFiner, x, y);
+    if (fine) region += kFine;
+    constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
+#pragma unroll
+    for (int m = 0; m < kCount; ++m) {
+      int* const at = patch(region, m);
+      atomicAdd(at, __float_as_int(fmaf(factor[0], v_[m][0], kRound)) - __float_as_int(kRound));
+      atomicAdd(at + kRow,
+                __float_as_int(fmaf(factor[1], v_[m][1], kRound)) - __float_as_int(kRound));
+    }
+  }
+
+ private:
+  __device__ __forceinline__ int* patch(int* region, int m) const {
+    return reinterpret_cast<int*>(reinterpret_cast<char*>(region) + offsets_[m]);
+  }
+
+  __device__ __forceinline__ void load(int* region) {
+#pragma unroll
+    for (int m = 0; m < kCount; ++m) {
+      const int* const at = patch(region, m);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const bool inside = kFull || lane.has[i];
-        v[m][i] = inside ? __ldg(reinterpret_cast<const float*>(row[i] + at)) - base : 0.0f;
+        const float v = __int_as_float(at[i * kRow]);
+        v_[m][i] = kFull || lane_.has[i] ? v : 0.0f;
       }
     }
-#pragma unroll
-    for (int m = 0; m < kChunk; ++m) {
-      transform(v[m], basis);
-      stage.at(0, first + m) = v[m][0];
-      stage.at(1, first + m) = v[m][1];
-    }
   }
-}
 
-template <int kLargest>
-__device__ __forceinline__ void transform_back(int count, const Basis& basis,
-                                               const Stage<kLargest>& stage) {
-#pragma unroll 1
-  for (int first = 0; first < count; first += kChunk) {
-    float v[kChunk][2];
+  // The sum of all patches is the only one that a constant changes.
+  __device__ __forceinline__ void subtract(float base) {
 #pragma unroll
-    for (int m = 0; m < kChunk; ++m) {
-      v[m][0] = stage.at(0, first + m);
-      v[m][1] = stage.at(1, first + m);
-    }
-#pragma unroll
-    for (int m = 0; m < kChunk; ++m) {
-      transform(v[m], basis);
-      stage.at(0, first + m) = v[m][0];
-      stage.at(1, first + m) = v[m][1];
+    for (int i = 0; i < 2; ++i) {
+      if (kFull || lane_.has[i]) v_[0][i] -= kCount * base;
     }
   }
-}
 
-// Turns of the block's warps, by named barriers that two neighbours share. racecheck does not
-// follow those (it takes what one warp writes and the next reads for a race): it needs a build with
-// GRAINLESS_RACECHECK, where all warps wait for each other at every turn, 13 % slower.
-template <typename Body>
-__device__ __forceinline__ void take_turn(int number, int last, const Body& body) {
-  const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
-#ifdef GRAINLESS_RACECHECK
-  for (int turn = 0; turn < warps; ++turn) {
-    __syncthreads();
-    if (turn == warp) body();
+  // A step of the Haar transform along the group, without its factor 1 / sqrt 2
+  // (engine/bm3d_math.h: haar_gain).
+  __device__ __forceinline__ void butterfly(int m, int step) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const float a = v_[m][i], b = v_[m + step][i];
+      v_[m][i] = a + b;
+      v_[m + step][i] = a - b;
+    }
   }
+
+  // The coarsest differences hold most of what is kept.
+  static constexpr __device__ bool is_exact(int step) {
+    return (step << kExactSteps) >= kCount;
+  }
+
+  __device__ __forceinline__ void transform(float (&v)[2], bool exact, const Basis (&bases)[32],
+                                            const Basis& fast) const {
+    if (exact) {
+      cuda::transform(v, bases[lane_.index]);
+    } else {
+      transform_fast(v, fast);
+    }
+  }
+
+  // The noise's energy in a coefficient with this gain after fast transforms.
+  __device__ __forceinline__ float fast_variance(int gain) const {
+#if __CUDA_ARCH__ >= 800
+    return args_.variance_gain[__ffs(gain) - 1];
 #else
-  if (number > 0) asm volatile("bar.sync %0, 64;" ::"r"(1 + warp) : "memory");
-  body();
-  if (number < last) {
-    __threadfence_block();
-    asm volatile("bar.arrive %0, 64;" ::"r"(1 + (warp + 1) % warps) : "memory");
-  }
+    return args_.variance * gain;
 #endif
-}
+  }
 
-// What a reference's warp does: transforms, shrinks, and adds when its turn has come. Groups have
-// up to kLargest patches.
+  // From the pilot's coefficients, each as soon as it is known. Returns the group's weight.
+  __device__ __forceinline__ float wiener_factors(float base) {
+    const Basis fast = shared_.fast_forward[lane_.index];
+    float total = 0;
+#pragma unroll
+    for (int step = 1; step < kCount; step *= 2) {
+      if (is_exact(step) && !is_exact(step / 2)) total *= 1 - 8 * kTruncated;
+      const float variance = is_exact(step) ? args_.variance * (2 * step) : fast_variance(2 * step);
+      const float all[2] = {is_exact(step) ? 1.0f : lane_.kept[0],
+                            is_exact(step) ? 1.0f : lane_.kept[1]};
+      const float removed[2] = {all[0] * variance, all[1] * variance};
+#pragma unroll
+      for (int m = 0; m < kCount; m += 2 * step) {
+        butterfly(m, step);
+        float(&s)[2] = v_[m + step];
+        transform(s, is_exact(step), shared_.forward, fast);
+        float kept[2];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          kept[i] = fmaf(-removed[i], reciprocal(fmaf(s[i], s[i], variance)), all[i]);
+          total = fmaf(kept[i], kept[i], total);
+        }
+        kept_[m + step] = __floats2half2_rn(kept[0], kept[1]);
+      }
+    }
+    if (!is_exact(kCount / 2)) total *= 1 - 8 * kTruncated;
+    subtract(base);
+    cuda::transform(v_[0], shared_.forward[lane_.index]);
+    constexpr float gain = kCount;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const float s = v_[0][i], variance = args_.variance * gain;
+      float removed = args_.variance * reciprocal(fmaf(s, s, variance));
+      if (i == 0 && lane_.index == 0) removed = 0;  // the mean is kept
+      const float kept = fmaf(-gain, removed, 1.0f);
+      total = fmaf(kept, kept, total);
+      removed_[i] = removed;
+    }
+    return 1.0f / warp_sum(total);
+  }
+
+  // What is removed from the patches. The coefficients of a difference between patches are mostly
+  // noise: it is what is kept of them that is transformed back and taken away, so that the fast
+  // transforms' rounding is as small as that.
+  __device__ __forceinline__ void weigh(float base) {
+#pragma unroll
+    for (int step = 1; step < kCount; step *= 2) {
+#pragma unroll
+      for (int m = 0; m < kCount; m += 2 * step) butterfly(m, step);
+    }
+    subtract(base);
+    cuda::transform(v_[0], shared_.forward[lane_.index]);
+    v_[0][0] *= removed_[0];
+    v_[0][1] *= removed_[1];
+    cuda::transform(v_[0], shared_.inverse[lane_.index]);
+    const Basis forward = shared_.fast_forward[lane_.index];
+    const Basis inverse = shared_.fast_inverse[lane_.index];
+#pragma unroll
+    for (int step = kCount / 2; step >= 1; step /= 2) {
+      const float back = 1 / haar_gain(step, kCount);
+#pragma unroll
+      for (int m = 0; m < kCount; m += 2 * step) {
+        float kept[2] = {v_[m + step][0], v_[m + step][1]};
+        transform(kept, is_exact(step), shared_.forward, forward);
+        kept[0] *= __low2float(kept_[m + step]);
+        kept[1] *= __high2float(kept_[m + step]);
+        transform(kept, is_exact(step), shared_.inverse, inverse);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          const float sum = v_[m][i], difference = v_[m + step][i] - kept[i];
+          v_[m][i] = fmaf(back, difference, sum);
+          v_[m + step][i] = fmaf(-back, difference, sum);
+        }
+      }
+    }
+  }
+
+  // A hot pixel's: straight to the sums of pixels, which are wider.
+  __device__ __forceinline__ void add_large(const float (&factor)[2], float finer, int x,
+                                            int y) const {
+    float values[kCount][2];
+#pragma unroll
+    for (int m = 0; m < kCount; ++m) {
+      values[m][0] = factor[0] * v_[m][0];
+      values[m][1] = factor[1] * v_[m][1];
+    }
+#pragma unroll 1
+    for (int m = 0; m < kCount; ++m) {
+      const int offset = static_cast<int>(offsets_[m] / sizeof(int));
+      const int px = x + offset % kRow - args_.out.x;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int py = y + i + offset / kRow - args_.out.y;
+        if (px < 0 || px >= args_.out.width || py < 0 || py >= args_.out.height) continue;
+        const float bounded = fminf(fmaxf(values[m][i], -kLargestSteps), kLargestSteps);
+        atomicAdd(
+            args_.sums.removed + static_cast<size_t>(py) * args_.out.width + px,
+            static_cast<unsigned long long>(__float2ll_rn(bounded) * static_cast<int>(finer)));
+      }
+    }
+  }
+
+  const FilterArgs& args_;
+  const BlockShared& shared_;
+  const uint32_t* const offsets_;
+  const Lane& lane_;
+  float v_[kCount][2];    // of the lane's pixels or coefficients
+  __half2 kept_[kCount];  // Wiener factors of differences, corrected
+  float removed_[2];      // of the sum: what is removed, divided by the gain
+};
+
+// A block's way through its cell.
 template <bool kFull, int kLargest>
-struct GroupFilter {
-  const FilterArgs& args;
-  const Lane& lane;
-  const Basis &forward, &inverse;
-  const Stage<kLargest>& stage;
-  const float *noisy, *pilot;  // the lane's pixel at the search window's first patch
-  unsigned entry;              // the lane's
-  int count;
+class CellFilter {
+ public:
+  __device__ __forceinline__ CellFilter(const FilterArgs& args, BlockShared& shared, int* region)
+      : args_(args),
+        shared_(shared),
+        region_(region),
+        offsets_(shared.offsets[threadIdx.x / 32]),
+        column0_((args.first_column + static_cast<int>(blockIdx.x)) * args.cell),
+        row0_((args.first_row + static_cast<int>(blockIdx.y)) * args.cell),
+        x0_(args.grid.x(column0_) - args.radius),
+        y0_(args.grid.y(row0_) - args.radius) {}
 
-  // A lane without a patch stands for the reference: chunks of small groups load it again.
-  __device__ __forceinline__ int offset(int stride) const {
-    const unsigned centre = args.radius | args.radius << 6;
+  // Sums of 0, and the pixels; 0 outside of the planes.
+  __device__ __forceinline__ void fill() {
+    const Rect &pilot = args_.pilot_rect, &noisy = args_.noisy_rect;
+    const int lane = threadIdx.x % 32;
+    for (int row = threadIdx.x / 32; row < args_.height; row += kWarps) {
+      const int y = y0_ + row;
+      const float* pilot_row =
+          args_.pilot + static_cast<ptrdiff_t>(y - pilot.y) * args_.pilot_stride;
+      const float* noisy_row =
+          args_.noisy + static_cast<ptrdiff_t>(y - noisy.y) * args_.noisy_stride;
+      for (int column = lane; column < args_.height; column += 32) {
+        int* const at = region_ + row * kRow + column;
+        const int x = x0_ + column;
+        const float p = holds(pilot, x, y) ? __ldg(pilot_row + x - pilot.x) : 0.0f;
+        const float n = holds(noisy, x, y) ? __ldg(noisy_row + x - noisy.x) : 0.0f;
+        at[0] = at[kFine] = 0;
+        at[kPilot] = __float_as_int(p);
+        at[kNoisy] = __float_as_int(n);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void run() {
+    lane_ = make_lane(args_, shared_);
+    const ReferenceGrid& grid = args_.grid;
+    for (int number = threadIdx.x / 32; number < args_.cell * args_.cell; number += kWarps) {
+      const int column = column0_ + number % args_.cell - grid.column;
+      const int row = row0_ + number / args_.cell - grid.row;
+      if (column < 0 || column >= grid.columns || row < 0 || row >= grid.rows) continue;
+      filter(column, row);
+    }
+  }
+
+  // The cell's sums join those of the pixels.
+  __device__ __forceinline__ void add_region() const {
+    for (int row = threadIdx.x / 32; row < args_.height; row += kWarps) {
+      const int y = y0_ + row - args_.out.y;
+      if (y < 0 || y >= args_.out.height) continue;
+      unsigned long long* const sums =
+          args_.sums.removed + static_cast<size_t>(y) * args_.out.width;
+      for (int column = threadIdx.x % 32; column < args_.height; column += 32) {
+        const int x = x0_ + column - args_.out.x;
+        const int* const at = region_ + row * kRow + column;
+        const long long removed =
+            static_cast<long long>(at[0]) * static_cast<int>(kFiner) + at[kFine];
+        if (removed == 0 || x < 0 || x >= args_.out.width) continue;
+        atomicAdd(sums + x, static_cast<unsigned long long>(removed));
+      }
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ bool holds(const Rect& rect, int x, int y) {
+    return x >= rect.x && x < rect.x + rect.width && y >= rect.y && y < rect.y + rect.height;
+  }
+
+  __device__ __forceinline__ void filter(int column, int row) {
+    const unsigned centre = args_.radius | args_.radius << 6;
+    unsigned entry = kNoPatch;
+    if (lane_.index < args_.group) {
+      entry = args_.groups[(static_cast<size_t>(row) * args_.grid.columns + column) * args_.group +
+                           lane_.index];
+    }
+    const int count = __popc(__ballot_sync(kFullWarp, entry != kNoPatch));
     const unsigned patch = entry == kNoPatch ? centre : entry;
-    return static_cast<int>(patch >> 6) * stride + static_cast<int>(patch & 63u);
+    const int dx = patch & 63u, dy = patch >> 6;
+    __syncwarp();
+    offsets_[lane_.index] = (dy * kRow + dx) * sizeof(int);
+    __syncwarp();
+    const int x = args_.grid.x(args_.grid.column + column) - args_.radius;
+    const int y = args_.grid.y(args_.grid.row + row) - args_.radius;
+    const int weight = filter_count(count, x, y);
+    const int mx = x + dx - args_.map.x, my = y + dy - args_.map.y;
+    if (lane_.index < count && mx >= 0 && mx < args_.map.width && my >= 0 &&
+        my < args_.map.height) {
+      atomicAdd(args_.sums.weight + static_cast<size_t>(my) * args_.map.width + mx,
+                static_cast<unsigned>(weight));
+    }
   }
 
-  __device__ __forceinline__ float reference_pixel(const float* window, int stride) const {
-    return __ldg(window + (args.radius - lane.row) * stride + args.radius - lane.column);
+  __device__ __forceinline__ int filter_count(int count, int x, int y) {
+    switch (count) {
+      case 1:
+        return filter_group<1>(x, y);
+      case 2:
+        return filter_group<2>(x, y);
+      case 4:
+        return filter_group<4>(x, y);
+      case 8:
+        return filter_group<8>(x, y);
+      case 16:
+        return filter_group<16>(x, y);
+      default:
+        return filter_group<kLargest>(x, y);
+    }
   }
 
-  // Leaves what is removed from the patches in the stage; returns their weight.
+  // `x`, `y`: the search window's first pixel.
   template <int kCount>
-  __device__ __forceinline__ float run() const {
-    const float base = reference_pixel(pilot, args.pilot_stride);
-    const auto load = [&](const float* window, int stride) {
-      load_group<kFull>(window, stride, offset(stride), kCount, base, lane, forward, stage);
-    };
-    float parts[2][kCount];
-    load(pilot, args.pilot_stride);
-    const float weight = wiener_parts<kCount>(stage, args.shrink, lane.index, parts);
-    load(noisy, args.noisy_stride);
-    weigh(parts, stage);
-    transform_back(kCount, inverse, stage);
+  __device__ __forceinline__ int filter_group(int x, int y) {
+    const int* const window = region_ + (y - y0_) * kRow + x - x0_;
+    const float base = __int_as_float(window[args_.radius * kRow + args_.radius + kPilot]);
+    int* const first = region_ + (y - y0_ + lane_.row) * kRow + x - x0_ + lane_.column;
+    Group<kFull, kCount> group(args_, shared_, offsets_, lane_);
+    const int weight = group.run(first, base);
+    group.add(weight, first, x + lane_.column, y + lane_.row);
     return weight;
   }
 
-  __device__ __forceinline__ float run() const {
-    switch (count) {
-      case 1:
-        return run<1>();
-      case 2:
-        return run<2>();
-      case 4:
-        return run<4>();
-      case 8:
-        return run<8>();
-      case 16:
-        return run<16>();
-      case 32:
-        if constexpr (kLargest >= 32) return run<32>();
-    }
-    return 0.0f;  // no reference here
-  }
-
-  // `region` is the lane's pixel at the search window's first patch.
-  __device__ __forceinline__ void add(float weight, float2* region) const {
-    const float w[2] = {weight * lane.kaiser[0], weight * lane.kaiser[1]};
-    const int bytes = offset(args.region_width) * static_cast<int>(sizeof(float2));
-#pragma unroll 4
-    for (int m = 0; m < count; ++m) {
-      float2* at = reinterpret_cast<float2*>(reinterpret_cast<char*>(region) +
-                                             __shfl_sync(kFullWarp, bytes, m));
-      float2 a = at[0], b = at[args.region_width];
-      a.x = fmaf(w[0], stage.at(0, m), a.x);
-      a.y += w[0];
-      b.x = fmaf(w[1], stage.at(1, m), b.x);
-      b.y += w[1];
-      at[0] = a;
-      at[args.region_width] = b;
-      __syncwarp();
-    }
-  }
+  const FilterArgs& args_;
+  const BlockShared& shared_;
+  int* const region_;
+  uint32_t* const offsets_;
+  const int column0_, row0_, x0_, y0_;
+  Lane lane_;
 };
 
-// The cell's sums join those of the pixels.
-__device__ void add_region(const FilterArgs& args, const float2* region, int x0, int y0) {
-  const int pixels = args.region_width * args.region_height;
-  for (int i = threadIdx.x; i < pixels; i += blockDim.x) {
-    const float2 sums = region[i];
-    const int x = x0 + i % args.region_width, y = y0 + i / args.region_width;
-    const int ox = x - args.out.x, oy = y - args.out.y;
-    if (sums.y == 0.0f || ox < 0 || ox >= args.out.width || oy < 0 || oy >= args.out.height) {
-      continue;
-    }
-    add_to_pixel(args.sums + static_cast<size_t>(oy) * args.out.width + ox, sums.x, sums.y);
-  }
-}
-
 template <bool kFull, int kLargest>
-__global__ void __launch_bounds__(kMostWarps * 32, 1)
+__global__ void __launch_bounds__(kWarps * 32, 2)
     filter_cells(const __grid_constant__ FilterArgs args) {
-  extern __shared__ float2 sums[];
-  const int warp = threadIdx.x / 32, warps = blockDim.x / 32, references = args.cell * args.cell;
-  const Stage<kLargest> stage{
-      reinterpret_cast<float*>(sums + args.region_width * args.region_height) +
-      warp * 2 * kLargest * 32 + threadIdx.x % 32};
-  const ReferenceGrid& grid = args.grid;
-  const int column0 = (args.first_column + static_cast<int>(blockIdx.x)) * args.cell;
-  const int row0 = (args.first_row + static_cast<int>(blockIdx.y)) * args.cell;
-  const int x0 = grid.x(column0) - args.radius, y0 = grid.y(row0) - args.radius;
-  for (int i = threadIdx.x; i < args.region_width * args.region_height; i += blockDim.x) {
-    sums[i] = {0.0f, 0.0f};
-  }
+  extern __shared__ int region[];
+  __shared__ __align__(16) BlockShared shared;
+  CellFilter<kFull, kLargest> cell(args, shared, region);
+  cell.fill();
+  fill_shared(args, shared);
   __syncthreads();
-  const Lane lane = make_lane(args);
-  const Basis forward = load_basis(args.forward, lane.index);
-  const Basis inverse = load_basis(args.inverse, lane.index);
-  const int rounds = (references + warps - 1) / warps;
-  for (int round = 0; round < rounds; ++round) {
-    const int number = round * warps + warp;
-    const int column = column0 + number % args.cell - grid.column;
-    const int row = row0 + number / args.cell - grid.row;
-    unsigned entry = kNoPatch;
-    if (number < references && column >= 0 && column < grid.columns && row >= 0 &&
-        row < grid.rows && lane.index < args.group) {
-      entry =
-          args.groups[(static_cast<size_t>(row) * grid.columns + column) * args.group + lane.index];
-    }
-    const int count = __popc(__ballot_sync(kFullWarp, entry != kNoPatch));
-    const int x = grid.x(grid.column + column) - args.radius + lane.column;
-    const int y = grid.y(grid.row + row) - args.radius + lane.row;
-    const float* noisy = args.noisy +
-                         static_cast<ptrdiff_t>(y - args.noisy_rect.y) * args.noisy_stride + x -
-                         args.noisy_rect.x;
-    const float* pilot = args.pilot +
-                         static_cast<ptrdiff_t>(y - args.pilot_rect.y) * args.pilot_stride + x -
-                         args.pilot_rect.x;
-    const GroupFilter<kFull, kLargest> filter{args,  lane,  forward, inverse, stage,
-                                              noisy, pilot, entry,   count};
-    const float weight = filter.run();
-    take_turn(number, rounds * warps - 1,
-              [&] { filter.add(weight, sums + (y - y0) * args.region_width + x - x0); });
-  }
+  cell.run();
   __syncthreads();
-  add_region(args, sums, x0, y0);
-}
-
-// Warps of a block share sums, and wait for their turns. A few blocks with few warps are best; on
-// cards where few blocks fit, they get more.
-template <typename BytesFor>
-int warps_of_block(const StageJob& job, const BytesFor& bytes_for) {
-  constexpr int kEnoughBlocks = 3;
-  if (job.blocks_that_fit(bytes_for(kUsualWarps)) >= kEnoughBlocks) return kUsualWarps;
-  int warps = kMostWarps;
-  while (warps > 1 && bytes_for(warps) > job.shared_bytes) --warps;
-  return warps;
+  cell.add_region();
 }
 
 using Kernel = void (*)(FilterArgs);
@@ -314,19 +493,46 @@ void set_padded(const Bm3dStage& stage, FilterArgs& args) {
   }
 }
 
-// Pixels that the patches of `cell` references can reach; as many of them as the block's memory
-// takes. Rows of 4 n + 2 pixels spread a patch's rows over the banks.
-void set_cell(const Bm3dStage& stage, FilterArgs& args) {
-  for (args.cell = kLargestCell;; --args.cell) {
-    const int span = (args.cell - 1) * stage.step + 2 * stage.radius + kPatchSide;
-    args.region_width = (span + 1) / 4 * 4 + 2;
-    args.region_height = span;
-    const size_t bytes = sizeof(float2) * args.region_width * args.region_height;
-    if (args.cell == 1 || bytes <= kCellBytes) return;
+size_t region_bytes(const FilterArgs& args) {
+  return sizeof(int) * kRow * args.height;
+}
+
+// The largest cell of which two blocks fit on a multiprocessor; of which one does, if two only did
+// with a small cell.
+void set_cell(const StageJob& job, FilterArgs& args) {
+  constexpr int kSmallCell = 4;
+  const Bm3dStage& stage = *job.stage;
+  const int least = 2 * stage.radius + kPatchSide;
+  const auto fits = [&](int blocks) {
+    args.height = least + (args.cell - 1) * stage.step;
+    const size_t bytes = region_bytes(args) + sizeof(BlockShared);
+    return args.height <= kWidth && bytes <= job.shared_bytes &&
+           job.blocks_that_fit(bytes) >= blocks;
+  };
+  for (args.cell = kLargestCell; args.cell > kSmallCell; --args.cell) {
+    if (fits(2)) return;
   }
+  for (args.cell = kLargestCell; args.cell > 0; --args.cell) {
+    if (fits(1)) return;
+  }
+  throw Error(ErrorCode::kDeviceFailed,
+              "this card's shared memory is too small for BM3D with this search window");
+}
+
+void set_variance(float variance, FilterArgs& args) {
+  args.variance = variance;
+  for (int i = 0; i < 6; ++i) {
+    args.variance_gain[i] = variance * static_cast<float>(1 << i) * (1 - 4 * kTruncated);
+  }
+  const float deviation = std::sqrt(variance);
+  args.steps = kDeviationSteps / deviation;
 }
 
 }  // namespace
+
+float patch_sums_ratio(const Bm3dStage& stage, int c) {
+  return kPatchWeightSteps * std::sqrt(stage.shrink[c]) / kDeviationSteps;
+}
 
 void filter_stage(const StageJob& job, int c, double progress_from, double progress_to) {
   const Bm3dStage& stage = *job.stage;
@@ -338,23 +544,19 @@ void filter_stage(const StageJob& job, int c, double progress_from, double progr
   args.pilot_rect = job.pilot.rect;
   args.pilot_stride = job.pilot.stride;
   args.out = job.out.rect;
+  args.map = job.map_rect();
   args.grid = job.grid;
   args.groups = job.groups;
-  args.sums = job.sums;
+  args.sums = job.patch_sums();
   args.patch = stage.patch;
   args.radius = stage.radius;
   args.group = stage.group;
-  args.shrink = stage.shrink[c];
+  set_variance(stage.shrink[c], args);
   set_padded(stage, args);
-  set_cell(stage, args);
-  const int largest = stage.group > 16 ? 32 : 16;
-  const auto bytes_for = [&](int warps) {
-    return sizeof(float2) * (args.region_width * args.region_height + warps * largest * 32);
-  };
-  const int warps = warps_of_block(job, bytes_for);
-  const size_t bytes = bytes_for(warps);
-  const auto kernel =
-      stage.patch == kPatchSide ? kernel_for<true>(largest) : kernel_for<false>(largest);
+  set_cell(job, args);
+  const size_t bytes = region_bytes(args);
+  const Kernel kernel =
+      stage.patch == kPatchSide ? kernel_for<true>(stage.group) : kernel_for<false>(stage.group);
   allow_shared(kernel, bytes);
   const ReferenceGrid& grid = job.grid;
   args.first_column = grid.column / args.cell;
@@ -367,7 +569,7 @@ void filter_stage(const StageJob& job, int c, double progress_from, double progr
     checkpoint(*job.method, progress_from + (progress_to - progress_from) * row / rows);
     args.first_row = first_row + row;
     const dim3 blocks(columns, std::min(band, rows - row));
-    kernel<<<blocks, warps * 32, bytes, job.method->stream>>>(args);
+    kernel<<<blocks, kWarps * 32, bytes, job.method->stream>>>(args);
     check_launch("BM3D filtering");
   }
 }

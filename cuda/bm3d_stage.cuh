@@ -2,9 +2,9 @@
 // What the steps of one BM3D stage (plan.h: Bm3dStage) share: where references stand, how groups
 // travel from matching to filtering, and how estimates are summed.
 //
-// Sums do not depend on the order of threads. The first stage's are integers (engine/bm3d_math.h).
-// In the second, cells of references, whose grid is fixed to the image, add up in shared memory in
-// raster order of their references; what a cell contributes to a pixel then is rounded to a fixed
+// Sums do not depend on the order of threads: they are integers, or (in second stages that use
+// PixelSums) cells of references, whose grid is fixed to the image, add up in shared memory in
+// raster order of their references, and what a cell contributes to a pixel is rounded to a fixed
 // point and added to global memory in 64-bit integers.
 #pragma once
 
@@ -43,6 +43,16 @@ inline constexpr float kWeightUnit = 1.0f / (1ull << 40);
 // Per contribution; a pixel gets less than 2^14 of them. Reached by highlights 10^6 times white.
 inline constexpr float kLargestRemoved = 512.0f * 1024 * 1024;
 
+// The same where a patch adds one weight w for all of its pixels (bm3d_filter.cu):
+//   W = round(w * kPatchWeightSteps)   at the patch's position, and
+//   R = round(W * kaiser * (what is removed) * steps / kPatchWeightSteps)   at its pixels.
+struct PatchSums {
+  unsigned long long* removed;  // signed; over StageJob::out
+  unsigned* weight;             // over StageJob::map_rect()
+};
+inline constexpr float kPatchWeightSteps = 1 << 20;  // up to 63^2 groups take a patch
+inline constexpr float kLargestSteps = 1ll << 44;    // of one R / 16; a pixel gets less than 2^14
+
 // One stage over one rectangle.
 struct StageJob {
   const MethodJob* method;
@@ -68,11 +78,23 @@ struct StageJob {
     return static_cast<int>(shared_bytes_for_all / (bytes + kReserved));
   }
   const DevicePlanes& matched() const { return first.data != nullptr ? first : noisy; }
+  // Positions of patches with pixels in out.
+  Rect map_rect() const {
+    const Rect& rect = out.rect;
+    const int left = rect.x < 7 ? rect.x : 7, top = rect.y < 7 ? rect.y : 7;
+    return {rect.x - left, rect.y - top, rect.width + left, rect.height + top};
+  }
+  // In the memory of `sums`: matched().rect contains map_rect().
+  PatchSums patch_sums() const {
+    auto* const removed = reinterpret_cast<unsigned long long*>(sums);
+    const size_t pixels = static_cast<size_t>(out.rect.width) * out.rect.height;
+    return {removed, reinterpret_cast<unsigned*>(removed + pixels)};
+  }
 };
 
-// References that one launch takes, a multiprocessor: the longest launch (Wiener filter, groups of
-// 32) takes 4.5 ms on an H200 (RESULTS.md). With half of its warps at a third of its clock it would
-// take 30 ms on a desktop card.
+// References that one launch takes, a multiprocessor: the longest launch (matching) takes 2.4 ms on
+// an H200 (RESULTS.md). With half of its warps at a third of its clock it would take 15 ms on a
+// desktop card.
 inline constexpr int kReferencesPerMultiprocessor = 4096;
 
 // Queues one stage; scratch is as large as bm3d_scratch_bytes says (bm3d.cu).
@@ -81,13 +103,17 @@ void run_bm3d_stage(StageJob job, void* scratch);
 // A channel's estimate from its sums (bm3d_prepare.cu). ratio: engine/bm3d_math.h.
 void finish_channel(const StageJob& job, int c, float ratio);
 
+// The same from PatchSums, whose ratio is patch_sums_ratio (bm3d_filter.cu).
+void finish_channel_of_patches(const StageJob& job, int c, float ratio);
+float patch_sums_ratio(const Bm3dStage& stage, int c);
+
 // Fills job.match_plane, then job.groups (bm3d_match.cu).
 void match_stage(const StageJob& job);
 
 // Adds all groups' estimates of channel c to job.sums: of the first stage with patches of 8 x 8
 // (bm3d_filter_first.cu),
 void filter_first_stage(const StageJob& job, int c, double progress_from, double progress_to);
-// of the second with patches up to 8 x 8 (bm3d_filter.cu),
+// of the second with patches up to 8 x 8 to job.patch_sums() (bm3d_filter.cu),
 void filter_stage(const StageJob& job, int c, double progress_from, double progress_to);
 // of a first stage in the Fourier basis (bm3d_dft.cu),
 void filter_stage_dft(const StageJob& job, int c, double progress_from, double progress_to);

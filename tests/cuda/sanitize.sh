@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 # compute-sanitizer over small cases of the CUDA tests on a computer with an NVIDIA card, a process a case.
 # usage: tests/cuda/sanitize.sh TOOL BUILD     TOOL: memcheck, initcheck, synccheck or racecheck
-# racecheck does not follow the named barriers by which BM3D's warps take turns (cuda/bm3d_filter.cu):
-# it needs a build of its own, meson setup -Dcuda=enabled -Dcuda_args=-DGRAINLESS_RACECHECK.
 # LIMIT: seconds a case may take, default 120; one that takes longer counts as failed. JOBS: cases at a time, default 4.
 # CASES: a pattern that the cases' names have to match.
 set -u
