@@ -26,6 +26,15 @@ std::string first_line(const PreviewModel& model, double loaded) {
   return format(_("Computing the preview… %d %%"), percent);
 }
 
+// The engine's sentences are made to follow a file's name or a colon.
+std::string capitalized(const std::string& sentence) {
+  if (sentence.empty()) return sentence;
+  const char* rest = g_utf8_next_char(sentence.c_str());
+  gchar first[6];
+  const gint bytes = g_unichar_to_utf8(g_unichar_toupper(g_utf8_get_char(sentence.c_str())), first);
+  return std::string(first, static_cast<size_t>(bytes)) + rest;
+}
+
 }  // namespace
 
 std::string noise_text(const std::vector<double>& sigma) {
@@ -45,8 +54,8 @@ std::string area_text(const std::vector<double>& sigma) {
 std::string device_text(const PreviewModel& model, double loaded) {
   std::string text = first_line(model, loaded);
   if (const PreviewInfo* info = model.info()) {
-    if (!info->note.empty()) text += "\n" + info->note;
-    for (const std::string& reason : info->fallbacks) text += "\n" + reason;
+    if (!info->note.empty()) text += "\n" + capitalized(info->note);
+    for (const std::string& reason : info->fallbacks) text += "\n" + capitalized(reason);
   }
   return text;
 }

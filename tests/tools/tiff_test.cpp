@@ -292,7 +292,7 @@ TEST(Tiff, UnsupportedKindsAreNamed) {
                 .find("signed"),
             std::string::npos);
   EXPECT_NE(message({8, 4, PHOTOMETRIC_SEPARATED}, {Component::kU8, 4}, SAMPLEFORMAT_UINT)
-                .find("photometric"),
+                .find("holds CMYK colours"),
             std::string::npos);
   EXPECT_NE(message({8, 3, PHOTOMETRIC_MINISBLACK}, {Component::kU8, 3}, SAMPLEFORMAT_UINT)
                 .find("3 samples"),

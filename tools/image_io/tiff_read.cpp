@@ -46,6 +46,22 @@ Component component_of(const TiffHandle& tiff, const Layout& layout) {
             ", which is not supported");
 }
 
+std::string colours_named(uint16_t photometric) {
+  switch (photometric) {
+    case PHOTOMETRIC_SEPARATED:
+      return "CMYK";
+    case PHOTOMETRIC_YCBCR:
+      return "YCbCr";
+    case PHOTOMETRIC_CIELAB:
+    case PHOTOMETRIC_ICCLAB:
+      return "Lab";
+    case PHOTOMETRIC_CFA:
+      return "raw sensor";
+    default:
+      return "unknown (photometric interpretation " + std::to_string(photometric) + ")";
+  }
+}
+
 int32_t colours_of(const TiffHandle& tiff, const Layout& layout) {
   switch (layout.photometric) {
     case PHOTOMETRIC_MINISBLACK:
@@ -63,8 +79,8 @@ int32_t colours_of(const TiffHandle& tiff, const Layout& layout) {
     default:
       break;
   }
-  tiff.fail("is neither grey, RGB nor palette (photometric interpretation " +
-            std::to_string(layout.photometric) + "), which is not supported");
+  tiff.fail("holds " + colours_named(layout.photometric) +
+            " colours; only grey, RGB and palette are supported: convert it first");
 }
 
 void read_palette(const TiffHandle& tiff, Layout& layout) {
