@@ -175,6 +175,37 @@ TEST_P(VolumeContract, TheSameBitsAgainAndInAPart) {
   }
 }
 
+// What a preview asks for: a rectangle of one layer.
+TEST_P(VolumeContract, APartHasTheBitsOfTheWhole) {
+  const VolumeCase& c = GetParam();
+  Params params = params_of(c, g_device);
+  params.sigma = 15.0;
+  const Volume volume = noisy_volume(c, 15.0f);
+  Report report;
+  const Volume whole = run(engine_, params, c.depth, volume, 15.0f, report);
+  const int32_t layer = c.layers / 2;
+  const Rect rect = intersect({c.width / 3, c.height / 4, 40, 30}, {0, 0, c.width, c.height});
+  TestImage expected(c.format, c.width, c.height), part = expected;
+  for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+    for (int32_t x = rect.x; x < rect.right(); ++x) {
+      const auto at = (size_t(y) * c.width + x) * c.format.pixel_bytes();
+      std::copy_n(whole[layer].bytes.begin() + at, c.format.pixel_bytes(),
+                  expected.bytes.begin() + at);
+    }
+  }
+  std::vector<ConstImage> sources;
+  for (const TestImage& image : volume) sources.push_back(image.view());
+  NoiseModel noise;
+  ASSERT_TRUE(engine_.volume_noise(params, sources, {}, noise, nullptr).ok());
+  const MutableImage target = part.target(rect);
+  const Status status =
+      engine_.denoise_volume_part(params, c.depth, noise, {c.layers, 0, sources},
+                                  {c.layers, layer, std::span(&target, 1)}, {}, report);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(report.fallbacks.empty()) << report.fallbacks.front();
+  EXPECT_EQ(part.bytes, expected.bytes);
+}
+
 const VolumeCase kLarge{"Large", {Component::kU8, 1}, 256, 240, 150, 1, {{"search", "3"}}};
 
 TEST(VolumeContractSlabs, AMemoryLimitGivesTheSameBits) {
