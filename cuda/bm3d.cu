@@ -106,7 +106,8 @@ void run_channel(const StageJob& job, int c, double progress_from, double progre
                       : ridge                             ? filter_stage_ridge
                       : patch > 8 || (first && patch < 8) ? filter_stage_any
                       : first                             ? filter_first_stage
-                                                          : filter_stage;
+                      : filter_stage_fits(job)            ? filter_stage
+                                                          : filter_stage_any;
   const bool of_patches = filter == filter_stage;
   if (of_patches) {
     const Rect map = job.map_rect();

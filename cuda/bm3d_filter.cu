@@ -498,8 +498,8 @@ size_t region_bytes(const FilterArgs& args) {
 }
 
 // The largest cell of which two blocks fit on a multiprocessor; of which one does, if two only did
-// with a small cell.
-void set_cell(const StageJob& job, FilterArgs& args) {
+// with a small cell. False where none fits.
+bool set_cell(const StageJob& job, FilterArgs& args) {
   constexpr int kSmallCell = 4;
   const Bm3dStage& stage = *job.stage;
   const int least = 2 * stage.radius + kPatchSide;
@@ -510,13 +510,12 @@ void set_cell(const StageJob& job, FilterArgs& args) {
            job.blocks_that_fit(bytes) >= blocks;
   };
   for (args.cell = kLargestCell; args.cell > kSmallCell; --args.cell) {
-    if (fits(2)) return;
+    if (fits(2)) return true;
   }
   for (args.cell = kLargestCell; args.cell > 0; --args.cell) {
-    if (fits(1)) return;
+    if (fits(1)) return true;
   }
-  throw Error(ErrorCode::kDeviceFailed,
-              "this card's shared memory is too small for BM3D with this search window");
+  return false;
 }
 
 void set_variance(float variance, FilterArgs& args) {
@@ -532,6 +531,11 @@ void set_variance(float variance, FilterArgs& args) {
 
 float patch_sums_ratio(const Bm3dStage& stage, int c) {
   return kPatchWeightSteps * std::sqrt(stage.shrink[c]) / kDeviationSteps;
+}
+
+bool filter_stage_fits(const StageJob& job) {
+  FilterArgs args{};
+  return job.stage->patch <= kPatchSide && set_cell(job, args);
 }
 
 void filter_stage(const StageJob& job, int c, double progress_from, double progress_to) {

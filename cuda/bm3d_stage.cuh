@@ -115,6 +115,8 @@ void match_stage(const StageJob& job);
 void filter_first_stage(const StageJob& job, int c, double progress_from, double progress_to);
 // of the second with patches up to 8 x 8 to job.patch_sums() (bm3d_filter.cu),
 void filter_stage(const StageJob& job, int c, double progress_from, double progress_to);
+// if a multiprocessor's shared memory takes such patches and search windows,
+bool filter_stage_fits(const StageJob& job);
 // of a first stage in the Fourier basis (bm3d_dft.cu),
 void filter_stage_dft(const StageJob& job, int c, double progress_from, double progress_to);
 // of any other of the two and any patch (bm3d_filter_any.cu),
