@@ -24,6 +24,8 @@
 namespace grainless::cuda {
 
 inline constexpr int kVolumeTileX = 32, kVolumeTileY = 16;
+// Bricks are at the same places in a part of larger layers.
+static_assert(kVolumeCut % 4 == 0);
 
 // Four sums of kPatch neighbouring elements each.
 template <int kPatch>

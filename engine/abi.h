@@ -39,7 +39,8 @@ struct AbiTile {
 
 // One slab of a volume: whole layers of Plan::format, all of one size. The layers of `source` are
 // those of the volume from in_first on: all within VolumePlan::reach() of the slab, as far as there
-// are any. The volume's ends reflect, as the borders of its layers do.
+// are any. The volume's ends reflect, as the borders of its layers do. For a part of larger layers,
+// they are cut out of those at a multiple of kVolumeCut, and only pixels count that see no border.
 struct AbiLayer {
   void* data;  // of a source only read
   int64_t row_bytes;

@@ -18,11 +18,18 @@ constexpr int64_t kSharedVoxels = int64_t{1} << 22;
 // go beside kernels.
 constexpr int32_t kTurns = 2;
 
+// From a multiple of kVolumeCut on.
+Rect cut_from(const Rect& rect) {
+  const int32_t x = std::max(rect.x, 0) / kVolumeCut * kVolumeCut;
+  const int32_t y = std::max(rect.y, 0) / kVolumeCut * kVolumeCut;
+  return {x, y, rect.right() - x, rect.bottom() - y};
+}
+
 }  // namespace
 
 VolumeBox volume_source_box(const VolumePlan& volume, const VolumeBox& box, int32_t width,
                             int32_t height, int32_t count) {
-  const Rect reach = expand(box.rect, volume.margin() + kFillRadius);
+  const Rect reach = cut_from(expand(box.rect, volume.margin() + kFillRadius));
   const int32_t first = std::max(0, box.first - volume.reach());
   const int32_t end = std::min(count, box.first + box.layers + volume.reach());
   return {intersect(reach, {0, 0, width, height}), first, end - first};

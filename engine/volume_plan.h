@@ -8,6 +8,11 @@ namespace grainless {
 
 inline constexpr int32_t kMaxDepth = 15;
 
+// Where a part of larger layers is cut out, its first column and row are multiples of this: a
+// backend's rounding may go by a pixel's place in a block of so many pixels a side, as what it sums
+// is relative to one of them.
+inline constexpr int32_t kVolumeCut = 8;
+
 // The search box has 2 radius + 1 pixels along x and y and 2 depth + 1 layers, the patch
 // patch x patch x layers voxels: voxel i of a patch of n spans from its own place - n / 2 on, along
 // every axis. Distances, weights, centre and reflected borders are as in NlmPlan, pixel-wise, the

@@ -262,6 +262,8 @@ class VolumePartTest : public testing::TestWithParam<PartCase> {
                     .volume_source(params_, test.depth, format, noise_, box, test.width,
                                    test.height, test.count, needed)
                     .ok());
+    EXPECT_EQ(needed.rect.x % kVolumeCut, 0);
+    EXPECT_EQ(needed.rect.y % kVolumeCut, 0);
     std::vector<std::vector<uint8_t>> bytes;
     std::vector<ConstImage> sources;
     for (int32_t z = needed.first; z < needed.first + needed.layers; ++z) {
