@@ -3,12 +3,15 @@
 
 #include <glib/gi18n.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "text.h"
 
 namespace grainless::ui {
 namespace {
+
+constexpr double kShort = 0.1;  // seconds: less is told in milliseconds
 
 std::string first_line(const PreviewModel& model, double loaded) {
   const PreviewInfo* info = model.info();
@@ -17,6 +20,9 @@ std::string first_line(const PreviewModel& model, double loaded) {
     return loaded < 1 ? _("Reading the layer…") : _("Computing the preview…");
   }
   const char* device = info->device.c_str();
+  if (!model.busy() && info->seconds < kShort) {
+    return format(_("Preview by %s in %.0f ms"), device, std::max(1.0, info->seconds * 1000));
+  }
   if (!model.busy()) return format(_("Preview by %s in %.2f s"), device, info->seconds);
   if (model.coarse()) {
     return format(_("Coarse preview by %s in %.2f s; the exact one is being computed…"), device,

@@ -355,7 +355,9 @@ class Refusals(CommandLine):
     def test_interrupt_writes_nothing(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=number):
-                process = self.start_on_a_large_picture()
+                # The tests may have been started by nohup, or in the background.
+                process = self.start_on_a_large_picture(
+                    preexec_fn=lambda given=number: signal.signal(given, signal.SIG_DFL))
                 process.send_signal(number)
                 _, errors = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 3, errors)
