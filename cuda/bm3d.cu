@@ -143,6 +143,12 @@ void run_bm3d_stage(StageJob job, void* scratch) {
   job.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   job.shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   job.shared_bytes_for_all = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  job.shared_bytes_reserved = device_attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+#ifdef GRAINLESS_SHARED_BYTES  // to try what a card with less does: sm_75 has 65536
+  job.shared_bytes = std::min<size_t>(job.shared_bytes, GRAINLESS_SHARED_BYTES);
+  job.shared_bytes_for_all = job.shared_bytes;
+  job.shared_bytes_reserved = 0;
+#endif
   const double from = job.progress_from, span = job.progress_to - from;
   job.progress_to = from + kMatchingShare * span;
   match_stage(job);

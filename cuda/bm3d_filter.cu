@@ -61,9 +61,9 @@ struct FilterArgs {
   const uint16_t* groups;
   PatchSums sums;
   int patch, radius, group;
-  int cell;                          // references a side
+  int cell_columns, cell_rows;       // of references
   int first_column, first_row;       // of the launch, in cells of the image's grid
-  int height;                        // of the pixels that a cell's patches can reach
+  int width, height;                 // of the pixels that a cell's patches can reach
   float variance, variance_gain[6];  // times 2^i, less what truncation takes from a pilot's energy
   float steps;                       // R of w * (what is removed)
   float forward[kPatchSide * kPatchSide], inverse[kPatchSide * kPatchSide], kaiser[kPatchSide];
@@ -339,8 +339,8 @@ class CellFilter {
         shared_(shared),
         region_(region),
         offsets_(shared.offsets[threadIdx.x / 32]),
-        column0_((args.first_column + static_cast<int>(blockIdx.x)) * args.cell),
-        row0_((args.first_row + static_cast<int>(blockIdx.y)) * args.cell),
+        column0_((args.first_column + static_cast<int>(blockIdx.x)) * args.cell_columns),
+        row0_((args.first_row + static_cast<int>(blockIdx.y)) * args.cell_rows),
         x0_(args.grid.x(column0_) - args.radius),
         y0_(args.grid.y(row0_) - args.radius) {}
 
@@ -354,7 +354,7 @@ class CellFilter {
           args_.pilot + static_cast<ptrdiff_t>(y - pilot.y) * args_.pilot_stride;
       const float* noisy_row =
           args_.noisy + static_cast<ptrdiff_t>(y - noisy.y) * args_.noisy_stride;
-      for (int column = lane; column < args_.height; column += 32) {
+      for (int column = lane; column < args_.width; column += 32) {
         int* const at = region_ + row * kRow + column;
         const int x = x0_ + column;
         const float p = holds(pilot, x, y) ? __ldg(pilot_row + x - pilot.x) : 0.0f;
@@ -369,9 +369,10 @@ class CellFilter {
   __device__ __forceinline__ void run() {
     lane_ = make_lane(args_, shared_);
     const ReferenceGrid& grid = args_.grid;
-    for (int number = threadIdx.x / 32; number < args_.cell * args_.cell; number += kWarps) {
-      const int column = column0_ + number % args_.cell - grid.column;
-      const int row = row0_ + number / args_.cell - grid.row;
+    const int references = args_.cell_columns * args_.cell_rows;
+    for (int number = threadIdx.x / 32; number < references; number += kWarps) {
+      const int column = column0_ + number % args_.cell_columns - grid.column;
+      const int row = row0_ + number / args_.cell_columns - grid.row;
       if (column < 0 || column >= grid.columns || row < 0 || row >= grid.rows) continue;
       filter(column, row);
     }
@@ -384,7 +385,7 @@ class CellFilter {
       if (y < 0 || y >= args_.out.height) continue;
       unsigned long long* const sums =
           args_.sums.removed + static_cast<size_t>(y) * args_.out.width;
-      for (int column = threadIdx.x % 32; column < args_.height; column += 32) {
+      for (int column = threadIdx.x % 32; column < args_.width; column += 32) {
         const int x = x0_ + column - args_.out.x;
         const int* const at = region_ + row * kRow + column;
         const long long removed =
@@ -497,22 +498,24 @@ size_t region_bytes(const FilterArgs& args) {
   return sizeof(int) * kRow * args.height;
 }
 
-// The largest cell of which two blocks fit on a multiprocessor; of which one does, if two only did
-// with a small cell. False where none fits.
+// As many columns of references as a region's rows take; as many rows that two blocks fit on a
+// multiprocessor, or one, if two only did with a few. False where none fits.
 bool set_cell(const StageJob& job, FilterArgs& args) {
-  constexpr int kSmallCell = 4;
+  constexpr int kFewRows = 4;
   const Bm3dStage& stage = *job.stage;
   const int least = 2 * stage.radius + kPatchSide;
+  if (least > kWidth) return false;
+  args.cell_columns = std::min(kLargestCell, (kWidth - least) / stage.step + 1);
+  args.width = least + (args.cell_columns - 1) * stage.step;
   const auto fits = [&](int blocks) {
-    args.height = least + (args.cell - 1) * stage.step;
+    args.height = least + (args.cell_rows - 1) * stage.step;
     const size_t bytes = region_bytes(args) + sizeof(BlockShared);
-    return args.height <= kWidth && bytes <= job.shared_bytes &&
-           job.blocks_that_fit(bytes) >= blocks;
+    return bytes <= job.shared_bytes && job.blocks_that_fit(bytes) >= blocks;
   };
-  for (args.cell = kLargestCell; args.cell > kSmallCell; --args.cell) {
+  for (args.cell_rows = kLargestCell; args.cell_rows > kFewRows; --args.cell_rows) {
     if (fits(2)) return true;
   }
-  for (args.cell = kLargestCell; args.cell > 0; --args.cell) {
+  for (args.cell_rows = kLargestCell; args.cell_rows > 0; --args.cell_rows) {
     if (fits(1)) return true;
   }
   return false;
@@ -563,11 +566,12 @@ void filter_stage(const StageJob& job, int c, double progress_from, double progr
       stage.patch == kPatchSide ? kernel_for<true>(stage.group) : kernel_for<false>(stage.group);
   allow_shared(kernel, bytes);
   const ReferenceGrid& grid = job.grid;
-  args.first_column = grid.column / args.cell;
-  const int columns = (grid.column + grid.columns - 1) / args.cell - args.first_column + 1;
-  const int first_row = grid.row / args.cell;
-  const int rows = (grid.row + grid.rows - 1) / args.cell - first_row + 1;
-  const int cells = kReferencesPerMultiprocessor * job.multiprocessors / (args.cell * args.cell);
+  args.first_column = grid.column / args.cell_columns;
+  const int columns = (grid.column + grid.columns - 1) / args.cell_columns - args.first_column + 1;
+  const int first_row = grid.row / args.cell_rows;
+  const int rows = (grid.row + grid.rows - 1) / args.cell_rows - first_row + 1;
+  const int cells =
+      kReferencesPerMultiprocessor * job.multiprocessors / (args.cell_columns * args.cell_rows);
   const int band = std::max(1, cells / columns);
   for (int row = 0; row < rows; row += band) {
     checkpoint(*job.method, progress_from + (progress_to - progress_from) * row / rows);

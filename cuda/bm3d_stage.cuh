@@ -69,13 +69,13 @@ struct StageJob {
   PixelSums* sums;       // of one channel of out
   void* dft_scratch;     // of filter_stage_dft
   int multiprocessors;
-  size_t shared_bytes;          // largest for a thread block
-  size_t shared_bytes_for_all;  // of a multiprocessor
+  size_t shared_bytes;           // largest for a thread block
+  size_t shared_bytes_for_all;   // of a multiprocessor
+  size_t shared_bytes_reserved;  // of each block, by the driver
 
   // Blocks with this much shared memory that run on a multiprocessor at a time.
   int blocks_that_fit(size_t bytes) const {
-    constexpr size_t kReserved = 1024;  // a block, by the driver
-    return static_cast<int>(shared_bytes_for_all / (bytes + kReserved));
+    return static_cast<int>(shared_bytes_for_all / (bytes + shared_bytes_reserved));
   }
   const DevicePlanes& matched() const { return first.data != nullptr ? first : noisy; }
   // Positions of patches with pixels in out.
