@@ -35,14 +35,8 @@ Rect whole(const TestImage& image) {
   return {0, 0, image.width, image.height};
 }
 
-class Module : public ::testing::Test {
+class Module : public test::ModuleTest {
  protected:
-  void SetUp() override {
-    AbiMessage message{};
-    ASSERT_EQ(g_table->open(0, 0, &session_, &message), 0) << message.text;
-  }
-  void TearDown() override { g_table->close(session_); }
-
   // Computes `out` of the image as an engine would ask for it: with exactly the halo.
   int32_t run(const Plan& plan, const TestImage& image, const Rect& out, TestImage& result,
               const AbiCallbacks& callbacks = {}, AbiTiming* timing = nullptr) {
@@ -66,8 +60,6 @@ class Module : public ::testing::Test {
     EXPECT_EQ(run(plan, image, whole(image), result), 0);
     return result;
   }
-
-  AbiSession* session_ = nullptr;
 };
 
 Plan nlm_plan(PixelFormat format, int32_t search, int32_t patch, float sigma = 20.0f,

@@ -68,14 +68,8 @@ std::vector<TestImage> blank(const std::vector<TestImage>& volume, int32_t layer
   return std::vector<TestImage>(layers, TestImage(first.format, first.width, first.height));
 }
 
-class ModuleVolume : public ::testing::Test {
+class ModuleVolume : public test::ModuleTest {
  protected:
-  void SetUp() override {
-    AbiMessage message{};
-    ASSERT_EQ(g_module->open(0, 0, &session_, &message), 0) << message.text;
-  }
-  void TearDown() override { g_module->close(session_); }
-
   int32_t run(const Work& work, const std::vector<TestImage>& volume, int32_t first,
               std::vector<TestImage>& results, const AbiCallbacks& callbacks = {},
               AbiTiming* timing = nullptr) {
@@ -91,8 +85,6 @@ class ModuleVolume : public ::testing::Test {
     EXPECT_EQ(run(work, volume, 0, results), 0);
     return results;
   }
-
-  AbiSession* session_ = nullptr;
 };
 
 std::vector<TestImage> on_cpu(const Work& work, const std::vector<TestImage>& volume) {

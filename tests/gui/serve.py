@@ -123,8 +123,8 @@ def run_filter(name="plug-in-grainless-denoise"):
     return {"status": values.index(0).value_nick, "message": Gimp.get_pdb().get_last_error() or "", **state()}
 
 
-done = 0
-while True:
+done, gimp = 0, os.getppid()
+while os.getppid() == gimp:  # a GIMP that is ended leaves its plug-ins to themselves
     time.sleep(0.05)
     path = folder / "request.json"
     request = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"number": 0}
