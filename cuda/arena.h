@@ -7,15 +7,11 @@
 #include "engine/status.h"
 #include "handles.h"
 #include "pixels.cuh"
+#include "sizes.h"
 
 namespace grainless::cuda {
 
-inline constexpr size_t kAlign = 256;
 inline constexpr int kPlaneAlign = 32;  // floats
-
-inline size_t aligned(size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
-}
 
 inline size_t row_bytes(const Plan& plan, int width) {
   return aligned(static_cast<size_t>(width) * plan.format.pixel_bytes());

@@ -23,10 +23,11 @@
 #include <cuda_fp16.h>
 
 #include "bm3d_select.cuh"
-#include "bm3d_shrink.cuh"
 #include "bm3d_stage.cuh"
 #include "bm3d_transform.cuh"
 #include "check.h"
+#include "engine/bm3d_math.h"
+#include "warp.cuh"
 
 namespace grainless::cuda {
 namespace {
@@ -68,6 +69,12 @@ struct FilterArgs {
   float steps;                       // R of w * (what is removed)
   float forward[kPatchSide * kPatchSide], inverse[kPatchSide * kPatchSide], kaiser[kPatchSide];
 };
+
+__device__ __forceinline__ float reciprocal(float v) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
+  return result;
+}
 
 struct BlockShared {
   Basis forward[32], inverse[32];  // of the lanes

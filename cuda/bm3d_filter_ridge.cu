@@ -7,6 +7,7 @@
 #include "bm3d_select.cuh"
 #include "bm3d_stage.cuh"
 #include "check.h"
+#include "warp.cuh"
 
 namespace grainless::cuda {
 namespace {
@@ -46,11 +47,6 @@ __device__ LanePatch lane_patch(const DevicePlanes& planes, int channel, int x, 
                                 bool exists) {
   const size_t offset = static_cast<size_t>(y - planes.rect.y) * planes.stride + x - planes.rect.x;
   return {exists ? planes.plane(channel) + offset : nullptr, planes.stride, 0.0f};
-}
-
-__device__ float warp_sum(float v) {
-  for (int mask = 16; mask >= 1; mask /= 2) v += __shfl_xor_sync(kFullWarp, v, mask);
-  return v;
 }
 
 // Makes the group's mean the base, in two steps so that little is lost of a bright patch.

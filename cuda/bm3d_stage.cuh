@@ -2,10 +2,7 @@
 // What the steps of one BM3D stage (plan.h: Bm3dStage) share: where references stand, how groups
 // travel from matching to filtering, and how estimates are summed.
 //
-// Sums do not depend on the order of threads: they are integers, or (in second stages that use
-// PixelSums) cells of references, whose grid is fixed to the image, add up in shared memory in
-// raster order of their references, and what a cell contributes to a pixel is rounded to a fixed
-// point and added to global memory in 64-bit integers.
+// Sums do not depend on the order of threads: they are integers, of what a patch adds to a pixel.
 #pragma once
 
 #include <cuda_runtime.h>

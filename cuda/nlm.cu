@@ -6,11 +6,11 @@
 
 #include "check.h"
 #include "nlm_kernel.cuh"
+#include "sizes.h"
 
 namespace grainless::cuda {
 namespace {
 
-constexpr size_t kAlign = 256;
 constexpr int kLargestLead = 8;
 
 // Pixel-displacement pairs that one multiprocessor may get in one launch. The slowest card in reach
@@ -18,14 +18,6 @@ constexpr int kLargestLead = 8;
 // instructions a pair, 4e9 pairs a second and multiprocessor: 16 ms a launch. A desktop's watchdog
 // bites after seconds, a cancel waits for two launches.
 constexpr double kLaunchPairs = 64e6;
-
-size_t aligned(size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
-}
-
-int ceil_div(int a, int b) {
-  return (a + b - 1) / b;
-}
 
 constexpr double kLog2e = 1.4426950408889634;
 

@@ -5,25 +5,18 @@
 #include <cmath>
 
 #include "check.h"
+#include "sizes.h"
 #include "sw_nlm_args.cuh"
+#include "warp.cuh"
 
 namespace grainless::cuda {
 namespace {
 
-constexpr size_t kAlign = 256;
 constexpr int kThreads = 128;
 
 // Samples of pairs that one launch may sort or compare. The slowest card in reach (a GTX 1650) does
 // about 1.3e12 instructions a second and spends 30 on a sample: 16 ms a launch.
 constexpr double kLaunchSamples = 6.6e8;
-
-size_t aligned(size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
-}
-
-int ceil_div(int a, int b) {
-  return (a + b - 1) / b;
-}
 
 SwNlmArgs geometry(const SwNlmPlan& plan, int channels, const Rect& target) {
   SwNlmArgs a{};
@@ -115,11 +108,6 @@ __device__ float fallback_weight(const SwNlmArgs& a, size_t at, int shift) {
   const NlmWeight& weight = a.gate.fallback;
   const float t = (static_cast<float>(distance) * weight.gain - 2.0f) * weight.decay;
   return t > kNlmCutoff ? 0.0f : expf(-fmaxf(t, 0.0f));
-}
-
-__device__ float warp_sum(float value) {
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
-  return value;
 }
 
 // The weights of Non-Local Means for one pixel of the warp: the lanes share the displacements.

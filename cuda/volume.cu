@@ -6,11 +6,11 @@
 
 #include "check.h"
 #include "pacer.h"
+#include "sizes.h"
 
 namespace grainless::cuda {
 namespace {
 
-constexpr size_t kAlign = 256;
 constexpr int kDeepest = 8;  // layers of a block; the other kernels' divide it
 
 // Issue slots that one multiprocessor may get in one launch. The slowest card in reach (a GTX 1650:
@@ -23,14 +23,6 @@ constexpr int kLeastBlocks = 4;
 constexpr double kLog2e = 1.4426950408889634;
 // The hardware's 2^x gives 0 under x = -126, which is where weights count as nothing.
 constexpr double kTop = kNlmCutoff * kLog2e - 126.0;
-
-size_t aligned(size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
-}
-
-int ceil_div(int a, int b) {
-  return (a + b - 1) / b;
-}
 
 int round_up(int a, int b) {
   return ceil_div(a, b) * b;

@@ -320,23 +320,11 @@ TEST_F(Module, CancelIsAnsweredWithin100Milliseconds) {
     params.search = method == Method::kBm3d ? 0 : 63;
     const Plan plan = make_plan(params, image.format, white_noise(3, 20.0f));
     ASSERT_EQ(run(plan, image, whole(image), result), 0);  // memory is there, code is loaded
-    using Clock = std::chrono::steady_clock;
-    struct State {
-      Clock::time_point start, asked;
-    } state{Clock::now(), {}};
-    const AbiCallbacks callbacks{&state,
-                                 [](void* user) {
-                                   State& s = *static_cast<State*>(user);
-                                   if (Clock::now() - s.start < std::chrono::milliseconds(15))
-                                     return 0;
-                                   if (s.asked == Clock::time_point{}) s.asked = Clock::now();
-                                   return 1;
-                                 },
-                                 nullptr};
-    EXPECT_EQ(run(plan, image, whole(image), result, callbacks),
+    test::CancelAfter cancel(std::chrono::milliseconds(15));
+    EXPECT_EQ(run(plan, image, whole(image), result, cancel.callbacks()),
               static_cast<int32_t>(ErrorCode::kCancelled));
-    EXPECT_LT(std::chrono::duration<double>(Clock::now() - state.asked).count(), 0.1);
-    EXPECT_LT(std::chrono::duration<double>(state.asked - state.start).count(), 0.065);
+    EXPECT_LT(cancel.since_asked(), 0.1);
+    EXPECT_LT(cancel.asked_after(), 0.065);
   }
 }
 

@@ -190,28 +190,16 @@ TEST_F(ModuleVolume, SlabsAtOnceGiveTheSameBits) {
 }
 
 TEST_F(ModuleVolume, CancelIsAnsweredWithin100Milliseconds) {
-  using Clock = std::chrono::steady_clock;
   const auto volume = noisy({Component::kU8, 1}, 256, 256, 64);
   for (const int32_t patch : {3, 4}) {
     const Work work = work_of({Component::kU8, 1}, 35, patch, 15);
     auto results = blank(volume, 64);
     ASSERT_EQ(run(work, volume, 0, results), 0);  // memory is there, code is loaded
     const auto expected = results;
-    struct State {
-      Clock::time_point start, asked;
-    } state{Clock::now(), {}};
-    const AbiCallbacks callbacks{&state,
-                                 [](void* user) {
-                                   State& s = *static_cast<State*>(user);
-                                   const auto now = Clock::now();
-                                   if (now - s.start < std::chrono::milliseconds(30)) return 0;
-                                   if (s.asked == Clock::time_point{}) s.asked = now;
-                                   return 1;
-                                 },
-                                 nullptr};
-    EXPECT_EQ(run(work, volume, 0, results, callbacks),
+    test::CancelAfter cancel(std::chrono::milliseconds(30));
+    EXPECT_EQ(run(work, volume, 0, results, cancel.callbacks()),
               static_cast<int32_t>(ErrorCode::kCancelled));
-    EXPECT_LT(std::chrono::duration<double>(Clock::now() - state.asked).count(), 0.1);
+    EXPECT_LT(cancel.since_asked(), 0.1);
     ASSERT_EQ(run(work, volume, 0, results), 0);
     for (size_t z = 0; z < results.size(); ++z) EXPECT_EQ(results[z].bytes, expected[z].bytes);
   }

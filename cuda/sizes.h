@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+namespace grainless::cuda {
+
+inline constexpr size_t kAlign = 256;  // bytes: of every buffer in device memory
+
+constexpr size_t aligned(size_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+constexpr int ceil_div(int a, int b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace grainless::cuda
