@@ -27,7 +27,7 @@ constexpr double kTop = kNlmCutoff * kLog2e - 126.0;
 NlmCurve curve_of(const NlmWeight& weight) {
   if (weight.enabled == 0) return {};
   return {static_cast<float>(double{weight.gain} * weight.decay * kLog2e),
-          static_cast<float>(2.0 * weight.decay * kLog2e + kTop), 1};
+          static_cast<float>(double{weight.noise} * weight.decay * kLog2e + kTop), 1};
 }
 
 // Cuts the window's rows into chunks of the size that wastes least, the largest of equals.

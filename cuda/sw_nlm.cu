@@ -106,7 +106,7 @@ __device__ float fallback_weight(const SwNlmArgs& a, size_t at, int shift) {
     }
   }
   const NlmWeight& weight = a.gate.fallback;
-  const float t = (static_cast<float>(distance) * weight.gain - 2.0f) * weight.decay;
+  const float t = (static_cast<float>(distance) * weight.gain - weight.noise) * weight.decay;
   return t > kNlmCutoff ? 0.0f : expf(-fmaxf(t, 0.0f));
 }
 

@@ -31,13 +31,13 @@ int round_up(int a, int b) {
 NlmCurve curve_of(const NlmWeight& weight) {
   if (weight.enabled == 0) return {};
   return {static_cast<float>(double{weight.gain} * weight.decay * kLog2e),
-          static_cast<float>(2.0 * weight.decay * kLog2e + kTop), 1};
+          static_cast<float>(double{weight.noise} * weight.decay * kLog2e + kTop), 1};
 }
 
 // Whether weights vanish before floats stop to tell integers apart.
 bool exact_in_float(const NlmWeight& weight) {
   if (weight.enabled == 0) return true;
-  return (kNlmCutoff / double{weight.decay} + 2) / weight.gain < std::ldexp(0.99, 24);
+  return (kNlmCutoff / double{weight.decay} + weight.noise) / weight.gain < std::ldexp(0.99, 24);
 }
 
 VolumeShape shape_of(const VolumePlan& plan, int channels) {

@@ -11,7 +11,7 @@
 
 namespace grainless {
 
-inline constexpr uint32_t kAbiVersion = 3;
+inline constexpr uint32_t kAbiVersion = 4;
 inline constexpr char kAbiSymbol[] = "grainless_backend_v1";
 
 struct AbiMessage {

@@ -24,6 +24,8 @@ constexpr Choice kTransforms[] = {{"bior1.5", N_("Biorthogonal wavelet 1.5")},
 constexpr Choice kStages[] = {{"all", N_("All")}, {"first", N_("Only the first")}};
 constexpr Choice kCentres[] = {
     {"max", N_("Largest other weight")}, {"one", N_("One")}, {"zero", N_("Zero")}};
+constexpr Choice kWeights[] = {{"less-noise", N_("Difference less the noise")},
+                               {"classic", N_("Whole difference")}};
 
 constexpr Choice kScales[] = {
     {"auto", N_("Automatic")}, {"1", "1"}, {"2", "2"}, {"3", "3"}, {"4", "4"}};
@@ -169,6 +171,11 @@ const ParamSpec kSpecs[] = {
      N_("Weight of the centre pi_xel"),
      N_("What the pixel itself counts for in both kinds of Non-Local Means, beside its "
         "look-alikes.")},
+    {"weights", ParamType::kChoice, &Params::weights, 0, 0, 0, 0, kWeights, ParamGroup::kAdvanced,
+     N_("Weights by"),
+     N_("What of two patches' difference makes them count for less in Non-Local Means. Less the "
+        "noise: what noise alone explains is taken off first, which keeps more detail. The whole "
+        "difference is the classic rule (h² = 2βσ² a pixel); strength squared is its β.")},
     {"scales", ParamType::kChoice, &Params::scales, 0, 0, 0, 0, kScales, ParamGroup::kAdvanced,
      N_("Num_ber of scales"),
      N_("Resolutions at which noise is removed. Noise of cameras is coarse and shows at half and "
@@ -398,6 +405,7 @@ bool param_applies(const Params& params, std::string_view key) {
     return bm3d;
   }
   if (key == "centre") return !bm3d;
+  if (key == "weights") return params.method == static_cast<int32_t>(Method::kNlm);
   if (key == "sigma") return !params.auto_sigma;
   return true;
 }

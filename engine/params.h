@@ -18,6 +18,7 @@ enum class Quality : int32_t { kFast = 0, kNormal = 1, kHigh = 2 };
 enum class Transform : int32_t { kBior15 = 0, kDct = 1, kDft = 2, kHaar = 3 };
 enum class Stages : int32_t { kAll = 0, kFirst = 1 };
 enum class Centre : int32_t { kMax = 0, kOne = 1, kZero = 2 };
+enum class WeightRule : int32_t { kLessNoise = 0, kClassic = 1 };
 
 struct Params {
   int32_t method = 0;      // Method
@@ -35,6 +36,7 @@ struct Params {
   int32_t transform = 0;  // Transform
   int32_t stages = 0;     // Stages
   int32_t centre = 0;     // Centre
+  int32_t weights = 0;    // WeightRule
   int32_t scales = 0;     // levels of resolution; 0: by the noise
   int32_t depth = 0;      // of a stack: layers searched before and after each one; 0: no stack
   std::string device = "auto";

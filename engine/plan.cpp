@@ -5,7 +5,8 @@
 #include <cmath>
 #include <span>
 
-#include "pixel_math.h"
+#include "match_scale.h"
+#include "nlm_plan.h"
 #include "pyramid.h"
 #include "sw_nlm_plan.h"
 #include "transforms.h"
@@ -39,24 +40,11 @@ constexpr double kKaiserBeta = 2.0;
 constexpr double kChromaLambda = 1.15, kChromaMu = 1.2;
 constexpr int32_t kUsualPatch = 8;  // the patch parameter is in proportion to it
 
-// Search window sides of NLM by quality; high averages whole patches. Larger windows gain nothing
-// on white noise (Set12 at sigma 25, patch-wise: 21 29.11 dB, 25 29.06): more pixels look alike by
-// chance.
-constexpr int32_t kNlmSearch[3] = {11, 21, 21};
-
-constexpr double kWhite = 255.0;
-const double kColourScale = std::sqrt(3.0);  // luma of a grey colour pixel / its grey value
-
 // tau at that sigma. At low noise it bounds the signal's own difference, at high noise it follows
 // the 2 sigma^2 of two noisy copies; smooth in sigma, unlike the published profiles' switch at 40
 // (3000 to 25000; 400 to 3500).
 double match_threshold(double tau, double sigma) {
   return tau * std::max(1.0, std::pow(sigma / 25.0, 3.0));
-}
-
-// Scale of a match plane whose patch sums stay under 2^30 (kMatchSpan^2 * scale^2 * patch^2).
-double largest_match_scale(int32_t patch, int32_t planes) {
-  return std::sqrt(std::ldexp(1.0, 30) / (1.0 * patch * patch * planes)) / kMatchSpan;
 }
 
 // Noise's complex coefficients pass lambda * sigma with a chance of exp(-lambda^2): as many as the
@@ -88,10 +76,10 @@ void set_basis(Bm3dStage& stage, Transform transform) {
 void set_matching(Bm3dStage& stage, double tau, bool colour, double most) {
   const double limit = tau * stage.patch * stage.patch * (colour ? 3.0 : 1.0);
   // 2^24: sums up to the threshold are exact in float, too.
-  const double scale =
-      std::min({most, largest_match_scale(stage.patch, 1), std::sqrt(std::ldexp(1.0, 24) / limit)});
+  const double scale = std::min({most, largest_match_scale(stage.patch * stage.patch),
+                                 std::sqrt(std::ldexp(1.0, 24) / limit)});
   stage.match_scale = static_cast<float>(scale);
-  stage.match_centre = static_cast<float>(kWhite / 2 * (colour ? kColourScale : 1.0));
+  stage.match_centre = luma_match_centre(colour);
   stage.distance_shift = 4;
   const double key = limit * scale * scale / 16.0;
   stage.max_distance = static_cast<uint32_t>(std::min(key, kMaxKeyDistance - 1.0));
@@ -120,65 +108,6 @@ Bm3dStage make_stage(const Bm3dProfile& profile, const Params& params, const dou
     stage.shrink[c] = static_cast<float>(more * shrink * amount);
   }
   return stage;
-}
-
-// Patch side of NLM by noise, tuned on Set12 and every sixth picture of Kodak24 with white noise of
-// sigma 5..100 (best PSNR within 0.1 dB; a colour patch holds three times the evidence). More noise
-// never means a smaller patch, and a larger one never removes less.
-int32_t nlm_patch(double sigma, bool colour, bool patchwise) {
-  if (colour && patchwise) return sigma <= 30 ? 3 : sigma <= 50 ? 5 : 7;
-  if (colour) return sigma <= 45 ? 3 : sigma <= 70 ? 5 : 7;
-  if (patchwise) return sigma <= 12 ? 3 : sigma <= 23 ? 5 : sigma <= 35 ? 7 : sigma <= 60 ? 9 : 11;
-  return sigma <= 20 ? 3 : sigma <= 33 ? 5 : sigma <= 60 ? 7 : 9;
-}
-
-// h / sigma: the spread of a patch distance shrinks with the patch's side. The best h found by the
-// same tuning is this within 0.05 from sides 3 to 9; it does not depend on sigma, so that for one
-// patch every weight rises with strength.
-double nlm_h(int32_t patch, bool colour, bool patchwise) {
-  return (colour ? 1.0 : 1.45) * (patchwise ? 0.86 : 1.0) / std::sqrt(1.0 * patch);
-}
-
-NlmWeight make_weight(double strength, double norm, double h) {
-  NlmWeight weight{};
-  if (strength <= 0) return weight;
-  weight.enabled = 1;
-  weight.gain = static_cast<float>(norm / (strength * strength));
-  weight.decay = static_cast<float>(1.0 / (h * h));
-  return weight;
-}
-
-// `noise` a channel is what distances are measured in; strength * luma and strength * chroma scale
-// the sigma that the weights expect.
-NlmPlan make_nlm(const Params& params, const double* noise, int32_t channels) {
-  const bool colour = channels == 3;
-  NlmPlan nlm{};
-  nlm.patchwise = params.quality == static_cast<int32_t>(Quality::kHigh) ? 1 : 0;
-  const bool patchwise = nlm.patchwise != 0;
-  nlm.patch = params.patch != 0 ? params.patch
-                                : nlm_patch(noise[0] * params.strength / 100, colour, patchwise);
-  nlm.radius = (params.search != 0 ? params.search : kNlmSearch[params.quality]) / 2;
-  nlm.centre = params.centre;
-  // All channels get the same quantum a sigma, so that the joint distance is in units of noise. A
-  // channel said to be nearly free of noise still may not outweigh the others beyond measure.
-  double largest = 0.01, unit = 32.0, sigma[kMaxChannels] = {};
-  for (int32_t c = 0; c < channels; ++c) largest = std::max(largest, noise[c]);
-  const double bound = largest_match_scale(nlm.patch, channels);
-  for (int32_t c = 0; c < channels; ++c) {
-    sigma[c] = std::max(noise[c], largest / 4);
-    unit = std::min(unit, bound * sigma[c]);
-  }
-  for (int32_t c = 0; c < channels; ++c) {
-    nlm.match_scale[c] = static_cast<float>(unit / sigma[c]);
-    nlm.match_centre[c] =
-        static_cast<float>(c > 0 ? 0.0 : kWhite / 2 * (colour ? kColourScale : 1.0));
-  }
-  const double norm = 1.0 / (1.0 * nlm.patch * nlm.patch * channels * unit * unit);
-  const double h = nlm_h(nlm.patch, colour, patchwise);
-  nlm.luma = make_weight(params.strength * params.luma / 1e4, norm, h);
-  nlm.chroma = colour ? make_weight(params.strength * params.chroma / 1e4, norm, h) : nlm.luma;
-  nlm.joint = !colour || params.luma == params.chroma ? 1 : 0;
-  return nlm;
 }
 
 // NLM compares neighbours that share correlated noise and finds them alike: it needs less strength
@@ -226,7 +155,7 @@ void set_level(LevelPlan& level, int32_t index, const Params& params, int32_t ch
   if (params.method == static_cast<int32_t>(Method::kSwNlm)) {
     const int32_t patch = sw_nlm_patch(params, measured[0]);
     level.sw_nlm =
-        make_sw_nlm(params, patch, measured, channels, nlm_h(patch, channels == 3, false));
+        make_sw_nlm(params, patch, measured, channels, nlm_h(patch * patch, channels == 3, false));
     level.reach = level.sw_nlm.radius + patch / 2;
     return;
   }

@@ -73,15 +73,15 @@ struct Bm3dStage {
   float kaiser[kMaxPatch];  // aggregation window = kaiser[y] * kaiser[x]
 };
 
-// Weights from distances: w = exp(-max(D * gain - 2, 0) * decay), D the sum of squared differences
-// of match values over the patch and all channels. D * gain is the mean squared difference in units
-// of the noise variance, whose expectation for two noisy copies of one patch is 2. Beyond an
-// argument of -kNlmCutoff the weight is 0, on every backend: float can't tell much less from
-// nothing.
+// Weights from distances: w = exp(-max(D * gain - noise, 0) * decay), D the sum of squared
+// differences of match values over the patch and all channels. D * gain is the mean squared
+// difference in units of the noise variance, whose expectation for two noisy copies of one patch is
+// 2; `noise` is how much of that is taken off. Beyond an argument of -kNlmCutoff the weight is 0,
+// on every backend: float can't tell much less from nothing.
 inline constexpr float kNlmCutoff = 80.0f;
 struct NlmWeight {
   int32_t enabled;  // 0: the planes of this weight are copied
-  float gain, decay;
+  float gain, noise, decay;
 };
 
 // Non-Local Means (Buades 2005) with one joint distance over the channels. For even patch sizes the

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "match_scale.h"
 #include "shapiro_wilk.h"
 
 namespace grainless {
@@ -39,6 +40,7 @@ SwNlmGate make_gate(double strength, int32_t pixels, int32_t channels, double un
   gate.most_chroma = static_cast<int32_t>(2 * n * variance * wider * wider * highest(2 * n));
   gate.fallback.enabled = 1;
   gate.fallback.gain = static_cast<float>(1 / (n * channels * unit * unit * wider * wider));
+  gate.fallback.noise = 2;
   gate.fallback.decay = static_cast<float>(1 / (h * h));
   return gate;
 }
@@ -52,8 +54,7 @@ void set_matching(SwNlmPlan& plan, const double* noise, int32_t channels, double
   }
   for (int32_t c = 0; c < channels; ++c) {
     plan.match_scale[c] = static_cast<float>(unit / sigma[c]);
-    plan.match_centre[c] =
-        static_cast<float>(c > 0 ? 0.0 : 127.5 * (channels == 3 ? std::sqrt(3.0) : 1.0));
+    plan.match_centre[c] = c > 0 ? 0.0f : luma_match_centre(channels == 3);
   }
 }
 

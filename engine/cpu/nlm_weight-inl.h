@@ -23,7 +23,7 @@ using Ints = hn::RebindToSigned<Floats>;
 using FloatVector = hn::Vec<Floats>;
 using IntVector = hn::Vec<Ints>;
 
-// exp(-max(D * gain - 2, 0) * decay) by base 2, 0 beyond kNlmCutoff. Relative error of the power of
+// exp(-max(D * gain - noise, 0) * decay) by base 2, 0 beyond kNlmCutoff. Relative error of the power of
 // two: 1.7e-7 (polynomial fitted for least largest relative error on [-1/2, 1/2], exact at 0). No
 // fused multiply-add, so that all instruction sets agree.
 struct WeightCurve {
@@ -33,7 +33,7 @@ struct WeightCurve {
 HWY_INLINE WeightCurve weight_curve(const NlmWeight& weight) {
   constexpr double kLog2e = 1.4426950408889634;
   return {static_cast<float>(weight.gain * weight.decay * kLog2e),
-          static_cast<float>(2.0 * weight.decay * kLog2e), static_cast<float>(kNlmCutoff * kLog2e)};
+          static_cast<float>(double{weight.noise} * weight.decay * kLog2e), static_cast<float>(kNlmCutoff * kLog2e)};
 }
 
 HWY_INLINE FloatVector weight_of(const WeightCurve& curve, IntVector distance) {

@@ -143,7 +143,7 @@ float centre_weight(int32_t centre, float largest) {
 }
 
 float fallback_weight(const NlmWeight& weight, uint32_t distance) {
-  const float t = (static_cast<float>(distance) * weight.gain - 2.0f) * weight.decay;
+  const float t = (static_cast<float>(distance) * weight.gain - weight.noise) * weight.decay;
   return t > kNlmCutoff ? 0.0f : std::exp(-std::max(t, 0.0f));
 }
 

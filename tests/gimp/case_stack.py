@@ -11,8 +11,8 @@ from harness import (PDB, SIGMA, SUCCESS, WORK, add_layer, call, denoise, get_pi
                      native_pixels, new_image, noise_left)
 
 STACK = "plug-in-grainless-denoise-stack"
-KEYS = ["auto-sigma", "sigma", "strength", "luma", "chroma", "detail", "search", "patch", "centre", "depth", "device",
-        "memory"]
+KEYS = ["auto-sigma", "sigma", "strength", "luma", "chroma", "detail", "search", "patch", "centre", "weights", "depth",
+        "device", "memory"]
 QUICK = {"procedure": STACK, "auto_sigma": False, "sigma": SIGMA, "search": 5, "depth": 1}
 
 

@@ -126,6 +126,7 @@ struct TwinCase {
   Centre centre;
   double luma, chroma;
   Quality quality = Quality::kNormal;
+  WeightRule weights = WeightRule::kLessNoise;
 };
 
 class NlmTwin : public testing::TestWithParam<TwinCase> {};
@@ -136,6 +137,7 @@ TEST_P(NlmTwin, AgreesWithPlainDouble) {
   params.centre = static_cast<int32_t>(test.centre);
   params.luma = test.luma;
   params.chroma = test.chroma;
+  params.weights = static_cast<int32_t>(test.weights);
   const LevelPlan level = level_of(params, test.channels);
   const Planes image = test_image(test.channels, test.width, test.height);
   const Planes result = filtered(level, image);
@@ -166,6 +168,9 @@ constexpr TwinCase kTwinCases[] = {
     {3, 22, 23, 9, 4, Centre::kMax, 60, 180},
     {3, 22, 23, 7, 3, Centre::kZero, 0, 100},
     {3, 22, 23, 7, 3, Centre::kMax, 100, 0},
+    {1, 31, 18, 7, 5, Centre::kMax, 100, 100, Quality::kNormal, WeightRule::kClassic},
+    {3, 35, 19, 7, 3, Centre::kOne, 70, 140, Quality::kNormal, WeightRule::kClassic},
+    {1, 31, 18, 7, 5, Centre::kMax, 100, 100, Quality::kHigh, WeightRule::kClassic},
     {1, 1, 1, 9, 7, Centre::kMax, 100, 100, Quality::kHigh},
     {1, 1, 29, 9, 5, Centre::kOne, 100, 100, Quality::kHigh},
     {1, 29, 2, 9, 4, Centre::kMax, 100, 100, Quality::kHigh},

@@ -81,6 +81,7 @@ struct TwinCase {
   int32_t channels, width, height, layers, depth, search, patch;
   Centre centre;
   double luma, chroma;
+  WeightRule weights = WeightRule::kLessNoise;
 };
 
 class NlmVolumeTwin : public testing::TestWithParam<TwinCase> {};
@@ -91,6 +92,7 @@ TEST_P(NlmVolumeTwin, AgreesWithPlainDouble) {
   params.centre = static_cast<int32_t>(test.centre);
   params.luma = test.luma;
   params.chroma = test.chroma;
+  params.weights = static_cast<int32_t>(test.weights);
   const VolumePlan plan =
       make_volume_plan(params, test.depth, test.channels, white_noise(test.channels, kSigma));
   const std::vector<Planes> layers = volume(test.channels, test.width, test.height, test.layers);
@@ -115,6 +117,8 @@ constexpr TwinCase kTwinCases[] = {
     {3, 11, 9, 4, 2, 5, 3, Centre::kMax, 100, 100},
     {3, 9, 9, 3, 1, 5, 3, Centre::kMax, 60, 150},
     {3, 9, 8, 3, 1, 3, 2, Centre::kMax, 0, 100},
+    {1, 15, 13, 5, 2, 5, 3, Centre::kMax, 100, 100, WeightRule::kClassic},
+    {3, 9, 9, 4, 1, 5, 5, Centre::kZero, 80, 120, WeightRule::kClassic},
 };
 INSTANTIATE_TEST_SUITE_P(Cases, NlmVolumeTwin, testing::ValuesIn(kTwinCases));
 

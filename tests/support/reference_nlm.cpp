@@ -53,7 +53,7 @@ double distance(const NlmPlan& nlm, const Planes& match, int32_t x, int32_t y, i
 }
 
 double weight(const NlmWeight& curve, double distance) {
-  const double exponent = std::max(distance * curve.gain - 2, 0.0) * curve.decay;
+  const double exponent = std::max(distance * curve.gain - curve.noise, 0.0) * curve.decay;
   return exponent > kNlmCutoff ? 0 : std::exp(-exponent);
 }
 

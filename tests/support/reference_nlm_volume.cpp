@@ -57,7 +57,8 @@ float filtered(const VolumePlan& plan, const std::vector<Planes>& layers, int32_
       for (int32_t dx = -nlm.radius; dx <= nlm.radius; ++dx) {
         if (dx == 0 && dy == 0 && dz == 0) continue;
         const Voxel q = sum(p, {dx, dy, dz});
-        const double t = std::max(distance(plan, layers, p, q) * curve.gain - 2, 0.0) * curve.decay;
+        const double apart = distance(plan, layers, p, q) * curve.gain - curve.noise;
+        const double t = std::max(apart, 0.0) * curve.decay;
         const double w = t > kNlmCutoff ? 0 : std::exp(-t);
         weights += w;
         values += w * value_at(layers, c, q);

@@ -87,7 +87,7 @@ double accepted_weight(const SwNlmPlan& plan, const SwNlmGate& gate, const Pair&
 }
 
 double fallback_weight(const SwNlmGate& gate, const Pair& pair) {
-  const double t = (pair.joint * gate.fallback.gain - 2) * gate.fallback.decay;
+  const double t = (pair.joint * gate.fallback.gain - gate.fallback.noise) * gate.fallback.decay;
   return t > kNlmCutoff ? 0 : std::exp(-std::max(t, 0.0));
 }
 

@@ -27,8 +27,8 @@ TEST(Params, EveryParameterHasItsOwnKeyLabelMnemonicAndTooltip) {
     const std::string label = spec.label;
     const size_t at = label.find('_');
     EXPECT_GT(std::string(spec.tooltip).size(), 20u) << spec.key;
-    // The alphabet is shorter than the dialog: two controls have no letter.
-    if (std::set<std::string>{"stages", "memory"}.contains(spec.key)) continue;
+    // The alphabet is shorter than the dialog: three controls have no letter.
+    if (std::set<std::string>{"stages", "weights", "memory"}.contains(spec.key)) continue;
     ASSERT_NE(at, std::string::npos) << spec.key;
     EXPECT_TRUE(mnemonics.insert(std::string(1, std::tolower(label[at + 1]))).second)
         << spec.key << " shares the mnemonic " << label[at + 1];
@@ -81,6 +81,7 @@ TEST(Params, OnlyParametersOfTheMethodApply) {
   Params params;
   EXPECT_TRUE(param_applies(params, "step"));
   EXPECT_FALSE(param_applies(params, "centre"));
+  EXPECT_FALSE(param_applies(params, "weights"));
   EXPECT_FALSE(param_applies(params, "sigma"));
   params.auto_sigma = false;
   EXPECT_TRUE(param_applies(params, "sigma"));
@@ -88,6 +89,7 @@ TEST(Params, OnlyParametersOfTheMethodApply) {
     params.method = static_cast<int32_t>(method);
     EXPECT_FALSE(param_applies(params, "step"));
     EXPECT_TRUE(param_applies(params, "centre"));
+    EXPECT_EQ(param_applies(params, "weights"), method == Method::kNlm);
   }
 }
 
@@ -101,7 +103,8 @@ TEST(Params, AStackHasTheParametersOfItsMethodAndADepth) {
   }
   EXPECT_EQ(stack,
             (std::set<std::string>{"auto-sigma", "sigma", "strength", "luma", "chroma", "detail",
-                                   "search", "patch", "centre", "depth", "device", "memory"}));
+                                   "search", "patch", "centre", "weights", "depth", "device",
+                                   "memory"}));
   EXPECT_EQ(picture.size() + 1, param_specs().size());
   EXPECT_FALSE(picture.contains("depth"));
 }

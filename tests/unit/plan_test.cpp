@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/pixel_math.h"
+#include "engine/volume_plan.h"
 
 namespace grainless {
 namespace {
@@ -52,6 +53,34 @@ TEST(Plan, NlmDistanceOfTwoNoisyCopiesIsTwo) {
     sum += nlm.patch * nlm.patch * 2 * std::pow(10.0 * nlm.match_scale[c], 2);
   }
   EXPECT_NEAR(sum * nlm.luma.gain, 2.0, 1e-4);
+}
+
+// exp(-S / h^2) of the sum S of squared differences in 8-bit steps, h^2 = 2 beta sigma^2 |V| (Palma
+// et al. 2013, from Coupe et al. 2008); beta is the square of strength.
+void expect_classic(const NlmPlan& nlm, double voxels, double sigma, double beta) {
+  const double one = std::pow(nlm.match_scale[0], 2);  // what a squared step is in match values
+  const double h2 = 2 * beta * sigma * sigma * voxels;
+  EXPECT_EQ(nlm.luma.noise, 0);
+  EXPECT_NEAR(one * nlm.luma.gain * nlm.luma.decay * h2, 1, 1e-6);
+}
+
+TEST(Plan, ClassicWeightsAreThoseOfTheirPapers) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  params.weights = static_cast<int32_t>(WeightRule::kClassic);
+  for (double sigma : {3.0, 20.0, 60.0}) {
+    for (double strength : {50.0, 100.0, 140.0}) {
+      for (int32_t patch : {3, 5, 8}) {
+        params.strength = strength;
+        params.patch = patch;
+        const double beta = strength * strength / 1e4;
+        const NoiseModel noise = white_noise(1, static_cast<float>(sigma));
+        expect_classic(make_plan(params, kGrey, noise).level[0].nlm, patch * patch, sigma, beta);
+        const VolumePlan volume = make_volume_plan(params, 2, 1, noise);
+        expect_classic(volume.nlm, patch * patch * volume.layers, sigma, beta);
+      }
+    }
+  }
 }
 
 TEST(Plan, ThresholdsAreContinuousAndGrowWithSigma) {

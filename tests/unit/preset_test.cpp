@@ -81,6 +81,7 @@ TEST(Preset, WhatIsSavedComesBack) {
   params.strength = 100.0 / 3;
   params.search = 15;
   params.centre = 2;
+  params.weights = 1;
   params.scales = 2;
   const Settings saved = settings_of(params);
   EXPECT_EQ(parsed(preset_text(saved)), saved);

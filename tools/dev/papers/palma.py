@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Palma et al. (2013): three-dimensional Non-Local Means, on one and two GPUs. Cubes of voxels
-against the search box and the patch; more cards on one volume; a real head with noise; and what
-the method is for here, a burst of frames."""
+against the search box and the patch; more cards on one volume; a real head with noise, by their
+weights and by ours; and what the method is for here, a burst of frames."""
 
 import gzip
 import struct
@@ -18,6 +18,13 @@ BOXES = ((11, 3), (21, 3), (11, 5), (21, 5))  # search, patch
 # theirs is known here.
 THEIRS = {(512, 11, 3): (11300, 264, 137)}
 HEAD_SIGMAS = (5, 10, 15, 25)
+HEAD_BOXES = {"three layers, 11 × 11 × 3 / 3³": {"search": 11, "depth": 1},
+              "11³ / 3³": {"search": 11, "depth": 5}}
+# Theirs is h² = 2 β σ² |V|; β is the square of strength.
+HEAD_WEIGHTS = {"β = 1": {"weights": "classic"},
+                "β = 0.5": {"weights": "classic", "strength": 100 * 0.5**0.5},
+                "β = 0.25": {"weights": "classic", "strength": 50},
+                "ours": {}}
 HEAD_LAYERS = 64  # the middle ones: towards the ends there is little to see
 FRAMES = 8
 
@@ -49,7 +56,8 @@ def run(session, images, options):
 
 
 def box(search, patch):
-    return {"method": "nlm", "search": search, "depth": search // 2, "patch": patch, "sigma": 20}
+    return {"method": "nlm", "search": search, "depth": search // 2, "patch": patch, "sigma": 20,
+            "weights": "classic"}
 
 
 def cube_milliseconds(session, name, side, search, patch, device=None):
@@ -117,8 +125,8 @@ def run_head(session, images, options):
     first = max(0, (len(voxels) - HEAD_LAYERS) // 2)
     voxels = voxels[first:][: 6 if options.quick else HEAD_LAYERS]
     volume = save_layers(voxels, session.folder / "head.tif")
-    systems = {"three layers, 11 × 11 × 3 / 3³": {"search": 11, "depth": 1, "patch": 3},
-               "11³ / 3³": {"search": 11, "depth": 5, "patch": 3}}
+    systems = {f"{place}, {rule}": {**size, "patch": 3, **weights}
+               for place, size in HEAD_BOXES.items() for rule, weights in HEAD_WEIGHTS.items()}
     results, rows = {}, []
     for sigma in HEAD_SIGMAS[:1] if options.quick else HEAD_SIGMAS:
         for name, system in systems.items():
@@ -132,7 +140,7 @@ def run_head(session, images, options):
                            for m in ("psnr", "ssim", "fsim")), short(seconds(report))])
     size = " × ".join(map(str, voxels.shape[::-1]))
     print_table(f"3-D NLM of a head, {size} voxels of it, means of the layers",
-                ["σ", "search and patch", "PSNR dB", "SSIM", "FSIM", "s"], rows)
+                ["σ", "search, patch, weights", "PSNR dB", "SSIM", "FSIM", "s"], rows)
     return results
 
 
