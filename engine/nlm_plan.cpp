@@ -96,9 +96,9 @@ void set_nlm_weights(NlmPlan& nlm, const Params& params, const double* noise, in
 NlmPlan make_nlm(const Params& params, const double* noise, int32_t channels) {
   NlmPlan nlm{};
   nlm.patchwise = params.quality == static_cast<int32_t>(Quality::kHigh) ? 1 : 0;
-  nlm.patch = params.patch != 0 ? params.patch
-                                : nlm_patch(noise[0] * params.strength / 100, channels == 3,
-                                            nlm.patchwise != 0);
+  nlm.patch = params.patch != 0
+                  ? params.patch
+                  : nlm_patch(noise[0] * params.strength / 100, channels == 3, nlm.patchwise != 0);
   nlm.radius = (params.search != 0 ? params.search : kSearch[params.quality]) / 2;
   nlm.centre = params.centre;
   set_nlm_weights(nlm, params, noise, channels, nlm.patch * nlm.patch);

@@ -4,6 +4,7 @@
 #include "png_file.h"
 
 #include <png.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <bit>
@@ -297,6 +298,10 @@ std::vector<std::string> write_png(OutputFile& file, const Image& image,
     png_set_IHDR(png, writer.info(), png_uint_32(image.width), png_uint_32(image.height),
                  8 * image.format.component_bytes(), colour_type(image.format), PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    // Photographs repeat nothing but runs. 16 megapixels RGB: 0.44 s and 23.2 MB; libpng's own
+    // choice, which searches for more, 5.1 s and 23.7 MB.
+    png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_AVG);
+    png_set_compression_strategy(png, Z_RLE);
     set_metadata(writer, metadata, exif);
     png_set_text(png, writer.info(), table.data(), static_cast<int>(table.size()));
     png_write_info(png, writer.info());

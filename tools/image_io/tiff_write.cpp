@@ -10,6 +10,9 @@
 namespace grainless::tools {
 namespace {
 
+// 16 megapixels RGB, 8 and 16 bits: 0.41 s and 27.0 MB, 0.99 s and 82.1 MB; at level 6, which is
+// zlib's own choice, 1.25 s and 26.3 MB, 1.19 s and 82.9 MB.
+constexpr int kDeflateLevel = 1;
 constexpr size_t kStripBytes = 256 << 10;
 constexpr size_t kClassicLimit = 3900000000u;  // classic TIFF counts bytes in 32 bits
 
@@ -36,6 +39,7 @@ void set_layout(const TiffHandle& tiff, const Image& image) {
   if (TIFFIsCODECConfigured(COMPRESSION_ADOBE_DEFLATE) != 0) {
     set(tiff, TIFFTAG_COMPRESSION, COMPRESSION_ADOBE_DEFLATE);
     set(tiff, TIFFTAG_PREDICTOR, integer ? PREDICTOR_HORIZONTAL : PREDICTOR_FLOATINGPOINT);
+    set(tiff, TIFFTAG_ZIPQUALITY, kDeflateLevel);
   }
 }
 
