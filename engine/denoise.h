@@ -68,6 +68,11 @@ class Engine {
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
+  // Begins to open the cards that params ask for, in the background: reading an image and opening
+  // a card take about as long. What goes wrong is told by the run that needs them. A call waits
+  // for the one before.
+  void prepare(const Params& params);
+
   // All devices, the refused ones with their reason; the CPU last.
   std::vector<DeviceInfo> devices();
 

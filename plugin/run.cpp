@@ -71,6 +71,7 @@ GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* i
   const std::string why = first_refusal(drawables);
   if (!why.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, why);
   Engine engine({module_dir(), gimp_get_num_processors()});
+  engine.prepare(params_from_config(config));
   if (run_mode == GIMP_RUN_INTERACTIVE) {
     const auto status = run_in_dialog(procedure, image, drawables, config, engine);
     if (!status) return end(procedure, GIMP_PDB_CANCEL, {});

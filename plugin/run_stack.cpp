@@ -58,6 +58,7 @@ GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* i
   const StackLayers stack = stack_layers(image, drawables);
   if (!stack.refusal.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, stack.refusal);
   Engine engine({module_dir(), gimp_get_num_processors()});
+  engine.prepare(params_from_config(config, stack_defaults()));
   if (run_mode == GIMP_RUN_INTERACTIVE) {
     const auto status = run_in_dialog(procedure, image, stack, config, engine);
     if (!status) return end(procedure, GIMP_PDB_CANCEL, {});

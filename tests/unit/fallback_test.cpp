@@ -33,7 +33,15 @@ class Fallback : public ::testing::Test {
   // Denoises on the module in `folder` and checks that the pixels are the CPU's.
   Report run(const std::string& folder, const std::string& device = "auto") {
     params_.device = device;
-    Engine engine({std::string(FAKE_MODULES) + "/" + folder, 2});
+    Engine engine = engine_of(folder);
+    return run(engine);
+  }
+
+  Engine engine_of(const std::string& folder) {
+    return Engine({std::string(FAKE_MODULES) + "/" + folder, 2});
+  }
+
+  Report run(Engine& engine) {
     TestImage result(image_.format, image_.width, image_.height);
     Report report;
     const Status status =
@@ -109,6 +117,37 @@ TEST_F(Fallback, ACardThatCanNotBeOpenedIsLeftOut) {
   const Report together = run("fake-good", "cuda");
   EXPECT_EQ(together.device, "cuda:1");
   EXPECT_TRUE(mentions(together, "does not answer"));
+}
+
+TEST_F(Fallback, APreparedCardIsOpen) {
+  Engine engine = engine_of("fake-good");
+  engine.prepare(params_);
+  Params on_cpu = params_;
+  on_cpu.device = "cpu";
+  engine.prepare(on_cpu);  // waits for the first
+  fault("OPEN_FAILS", 0);
+  const Report report = run(engine);
+  EXPECT_EQ(report.device, "cuda:0");
+  EXPECT_TRUE(report.fallbacks.empty());
+}
+
+TEST_F(Fallback, WhatFailsWhilePreparingIsToldOnceByTheRun) {
+  fault("OPEN_FAILS", 0);
+  Engine engine = engine_of("fake-good");
+  engine.prepare(params_);
+  const Report report = run(engine);
+  EXPECT_EQ(report.fallbacks.size(), 1u);
+  EXPECT_TRUE(mentions(report, "does not answer"));
+}
+
+TEST_F(Fallback, PreparingWithoutModuleOrWithBadSettingsDoesNothing) {
+  Params bad = params_;
+  bad.device = "cuda:";
+  for (const char* folder : {"no-such-folder", "fake-good"}) {
+    Engine engine = engine_of(folder);
+    engine.prepare(params_);
+    engine.prepare(bad);
+  }
 }
 
 TEST_F(Fallback, NoCardAtAllIsSaid) {

@@ -181,6 +181,7 @@ int run_denoise(const DenoiseOptions& options) {
     progress.say("note: " + sentence);
   }
   Engine engine(engine_options(options.threads));
+  engine.prepare(params);
   FileDenoiser denoiser(engine, options, params, progress);
   std::set<std::string> said;
   int code = 0;

@@ -69,7 +69,7 @@ std::vector<Image> make_noisy(const DenoiseOptions& options, std::vector<Image>&
   return clean;
 }
 
-std::vector<Image> denoise(const DenoiseOptions& options, const Params& params,
+std::vector<Image> denoise(Engine& engine, const DenoiseOptions& options, const Params& params,
                            const std::vector<Image>& layers, ProgressLine& progress,
                            Outcome& outcome) {
   std::vector<Image> results;
@@ -84,7 +84,6 @@ std::vector<Image> denoise(const DenoiseOptions& options, const Params& params,
   }
   const Callbacks callbacks{&cancel_token(),
                             [&progress](double fraction) { progress.update(fraction); }};
-  Engine engine(engine_options(options.threads));
   throw_if_failed(
       engine.denoise_volume(params, params.depth, sources, targets, callbacks, outcome.report));
   outcome.denoise = outcome.report.total;
@@ -177,6 +176,8 @@ int run_volume(const DenoiseOptions& options, const Params& params) {
     progress.say("note: " + sentence);
   }
   progress.start(options.output);
+  Engine engine(engine_options(options.threads));
+  engine.prepare(params);
   Outcome outcome;
   outcome.method = param_text(params, *find_param("method"));
   Stopwatch reading;
@@ -187,7 +188,7 @@ int run_volume(const DenoiseOptions& options, const Params& params) {
     progress.say("note: " + lost);
   }
   const std::vector<Image> clean = make_noisy(options, layers);
-  std::vector<Image> results = denoise(options, params, layers, progress, outcome);
+  std::vector<Image> results = denoise(engine, options, params, layers, progress, outcome);
   measure(clean, layers, results, options.threads, outcome);
   for (Image& result : results) {
     if (result.format.component != component) result = convert(result, component, options.output);
