@@ -172,12 +172,27 @@ class Result(CommandLine):
         self.refuse(*volume, "in.pgm", "other.pgm", "-o", "bad.tif", words=["can't be compared"])
 
     def test_a_broken_input_does_not_stop_the_others(self):
+        for name in ("a", "c"):
+            (self.path / f"{name}.pgm").write_bytes(picture(seed=ord(name)))
         (self.path / "broken.pgm").write_bytes(picture()[:-1])
-        result = self.run_program("--sigma", "5", "broken.pgm", "in.pgm", "-o", "out/", "--json")
+        result = self.run_program("--sigma", "5", "a.pgm", "broken.pgm", "c.pgm", "-o", "out/", "--json")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("'broken.pgm' is truncated", result.stderr)
-        self.assertEqual(len(result.stdout.splitlines()), 1)
-        self.assertEqual(self.names(), ["broken.pgm", "in.pgm", "out/in.pgm"])
+        self.assertEqual([json.loads(line)["input"] for line in result.stdout.splitlines()],
+                         ["a.pgm", "c.pgm"])
+        # Steps of several pictures go on at once; what is said keeps the inputs' order.
+        self.assertRegex(result.stderr,
+                         "(?s)grainless: a.pgm -> .*'broken.pgm' is truncated.*c.pgm -> [^\n]*\n$")
+        self.assertEqual(self.names(), ["a.pgm", "broken.pgm", "c.pgm", "in.pgm", "out/a.pgm",
+                                        "out/c.pgm"])
+
+    def test_an_output_that_fails_does_not_stop_the_others(self):
+        for name in ("a", "b", "c"):
+            (self.path / f"{name}.pgm").write_bytes(picture(seed=ord(name)))
+        (self.path / "out" / "b.pgm").mkdir(parents=True)
+        result = self.run_program("--sigma", "5", "a.pgm", "b.pgm", "c.pgm", "-o", "out/")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("out/b.pgm", result.stderr)
+        self.assertEqual(self.names(), ["a.pgm", "b.pgm", "c.pgm", "in.pgm", "out/a.pgm", "out/c.pgm"])
 
     def test_replaces_an_older_result(self):
         (self.path / "out.pgm").write_bytes(b"old")

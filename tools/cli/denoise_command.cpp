@@ -2,21 +2,16 @@
 #include "denoise_command.h"
 
 #include <cstdio>
-#include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/stopwatch.h"
 #include "engine_setup.h"
+#include "file_denoiser.h"
 #include "json_report.h"
 #include "outputs.h"
 #include "preset_option.h"
 #include "progress_line.h"
-#include "tools/image_io/files.h"
-#include "tools/image_io/image_file.h"
-#include "tools/metrics/fsim.h"
-#include "tools/metrics/metrics.h"
-#include "tools/noise.h"
 #include "volume_command.h"
 
 namespace grainless::tools {
@@ -49,103 +44,9 @@ std::string summary(const Job& job, const Outcome& outcome) {
   return text;
 }
 
-// One picture from file to file.
-class FileDenoiser {
- public:
-  FileDenoiser(Engine& engine, const DenoiseOptions& options, const Params& params,
-               ProgressLine& progress)
-      : engine_(engine), options_(options), params_(params), progress_(progress) {
-    callbacks_.cancel = &cancel_token();
-    callbacks_.progress = [&progress](double fraction) { progress.update(fraction); };
-  }
-
-  Outcome run(const Job& job) {
-    Outcome outcome;
-    outcome.method = param_text(params_, *find_param("method"));
-    Stopwatch reading;
-    Image source = read_image(job.input, &cancel_token());
-    outcome.read = reading.seconds();
-    say_all(source.notes);
-    const FileKind kind = kind_of_output(job.output);
-    const PixelFormat stored{component_for(kind, source.format, job.output),
-                             source.format.channels};
-    say_all(losses(kind, source, job.output));
-    const Component component = source.format.component;
-    Image reference = read_reference(job, source);
-    if (options_.noise_sigma) {
-      if (component != Component::kFloat) source = convert(source, Component::kFloat, job.input);
-      add_noise(source, *options_.noise_sigma, options_.seed);
-    }
-    Image result = denoise(source, job, outcome);
-    if (reference.pixels != nullptr) measure(reference, source, result, outcome);
-    if (stored.component != Component::kFloat && result.format.component != component) {
-      result = convert(result, component, job.output);
-    }
-    write(job, std::move(result), outcome);
-    return outcome;
-  }
-
- private:
-  void say_all(const std::vector<std::string>& sentences) {
-    for (const std::string& sentence : sentences) progress_.say("note: " + sentence);
-  }
-
-  // The clean picture: the one that was named, or the input where noise is going to be added to it.
-  Image read_reference(const Job& job, const Image& source) {
-    if (!options_.reference.empty()) {
-      Image reference = read_image(options_.reference, &cancel_token());
-      check_comparable(source.view(), reference.view(), job.input, options_.reference);
-      return reference;
-    }
-    return options_.noise_sigma ? convert(source, Component::kFloat, job.input) : Image{};
-  }
-
-  Image denoise(const Image& source, const Job& job, Outcome& outcome) {
-    Image result = make_image(source.format, source.width, source.height, job.output);
-    result.premultiplied = source.premultiplied;
-    result.metadata = source.metadata;
-    NoiseModel noise;
-    double estimate = 0;
-    const Callbacks quiet{callbacks_.cancel, {}};  // progress is of the denoising alone
-    throw_if_failed(engine_.noise_for(params_, source.view(), quiet, noise, &estimate));
-    Stopwatch denoising;
-    throw_if_failed(engine_.denoise(params_, noise, source.view(), result.mutable_view(),
-                                    callbacks_, outcome.report));
-    outcome.denoise = denoising.seconds();
-    outcome.report.estimate = estimate;
-    outcome.report.noise = noise;
-    return result;
-  }
-
-  static void measure(const Image& clean, const Image& noisy, const Image& result,
-                      Outcome& outcome) {
-    outcome.measured = true;
-    const Fsim features(clean.view());
-    const auto quality = [&](const ConstImage& image) {
-      return Quality{psnr(clean.view(), image), ssim(clean.view(), image), features.of(image)};
-    };
-    outcome.before = quality(noisy.view());
-    outcome.after = quality(result.view());
-  }
-
-  void write(const Job& job, Image result, Outcome& outcome) {
-    Stopwatch writing;
-    stop_if_cancelled(&cancel_token());
-    std::error_code error;
-    if (!job.new_folder.empty() && !std::filesystem::create_directories(job.new_folder, error) &&
-        error) {
-      fail_file(job.new_folder, "can't be made: " + error.message());
-    }
-    say_all(write_image(job.output, std::move(result), &cancel_token()));
-    outcome.write = writing.seconds();
-  }
-
-  Engine& engine_;
-  const DenoiseOptions& options_;
-  const Params& params_;
-  ProgressLine& progress_;
-  Callbacks callbacks_;
-};
+void say_all(const std::vector<std::string>& notes, ProgressLine& progress) {
+  for (const std::string& note : notes) progress.say("note: " + note);
+}
 
 // `said` holds the fall-backs that earlier pictures of the batch had too.
 void report(const DenoiseOptions& options, const Job& job, const Outcome& outcome,
@@ -166,6 +67,78 @@ void report(const DenoiseOptions& options, const Job& job, const Outcome& outcom
   print_json(object);
 }
 
+// While one picture is denoised, the next one is read and the one before is written: with a card
+// files take longer than the filter. Without a thread to spare, steps follow each other.
+class Batch {
+ public:
+  Batch(const FileDenoiser& denoiser, const DenoiseOptions& options, const std::vector<Job>& jobs,
+        ProgressLine& progress)
+      : denoiser_(denoiser), options_(options), jobs_(jobs), progress_(progress) {}
+
+  // The exit code.
+  int run() {
+    read(0);
+    for (size_t i = 0; i < jobs_.size(); ++i) {
+      progress_.start("[" + std::to_string(i + 1) + "/" + std::to_string(jobs_.size()) + "] " +
+                      jobs_[i].input);
+      std::future<Picture> current = std::move(reading_);
+      current.wait();
+      read(i + 1);
+      try {
+        Picture picture = current.get();
+        say_all(picture.notes, progress_);
+        denoiser_.denoise(jobs_[i], picture);
+        finish_writing();
+        write(jobs_[i], std::move(picture));
+      } catch (const Error& error) {
+        finish_writing();
+        fail(error);
+      }
+    }
+    finish_writing();
+    return code_;
+  }
+
+ private:
+  void read(size_t i) {
+    if (i >= jobs_.size()) return;
+    reading_ = std::async([this, &job = jobs_[i]] { return denoiser_.read(job); });
+  }
+
+  void write(const Job& job, Picture picture) {
+    writing_ = std::async([this, &job, picture = std::move(picture)]() mutable {
+      denoiser_.write(job, picture);
+      say_all(picture.notes, progress_);
+      report(options_, job, picture.outcome, said_, progress_);
+    });
+  }
+
+  void finish_writing() {
+    if (!writing_.valid()) return;
+    try {
+      writing_.get();
+    } catch (const Error& error) {
+      fail(error);
+    }
+  }
+
+  // One that fails doesn't stop the others; a cancel does.
+  void fail(const Error& error) {
+    if (error.code() == ErrorCode::kCancelled) throw error;
+    progress_.say(error.what());
+    if (code_ == 0) code_ = exit_code(error.code());
+  }
+
+  const FileDenoiser& denoiser_;
+  const DenoiseOptions& options_;
+  const std::vector<Job>& jobs_;
+  ProgressLine& progress_;
+  int code_ = 0;
+  std::set<std::string> said_;
+  std::future<Picture> reading_;
+  std::future<void> writing_;
+};
+
 }  // namespace
 
 int run_denoise(const DenoiseOptions& options) {
@@ -177,26 +150,11 @@ int run_denoise(const DenoiseOptions& options) {
   if (params.depth > 0) return run_volume(options, params);
   const std::vector<Job> jobs = plan_outputs(options.inputs, options.output, options.reference);
   ProgressLine progress;
-  for (const std::string& sentence : unused_params(params, options.given)) {
-    progress.say("note: " + sentence);
-  }
+  say_all(unused_params(params, options.given), progress);
   Engine engine(engine_options(options.threads));
   engine.prepare(params);
-  FileDenoiser denoiser(engine, options, params, progress);
-  std::set<std::string> said;
-  int code = 0;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    progress.start("[" + std::to_string(i + 1) + "/" + std::to_string(jobs.size()) + "] " +
-                   jobs[i].input);
-    try {
-      report(options, jobs[i], denoiser.run(jobs[i]), said, progress);
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kCancelled) throw;
-      progress.say(error.what());
-      if (code == 0) code = exit_code(error.code());
-    }
-  }
-  return code;
+  const FileDenoiser denoiser(engine, options, params, progress);
+  return Batch(denoiser, options, jobs, progress).run();
 }
 
 }  // namespace grainless::tools

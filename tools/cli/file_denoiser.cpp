@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "file_denoiser.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "engine/stopwatch.h"
+#include "engine_setup.h"
+#include "tools/image_io/files.h"
+#include "tools/metrics/fsim.h"
+#include "tools/metrics/metrics.h"
+#include "tools/noise.h"
+
+namespace grainless::tools {
+namespace {
+
+void measure(const Image& clean, const Image& noisy, const Image& result, Outcome& outcome) {
+  outcome.measured = true;
+  const Fsim features(clean.view());
+  const auto quality = [&](const ConstImage& image) {
+    return Quality{psnr(clean.view(), image), ssim(clean.view(), image), features.of(image)};
+  };
+  outcome.before = quality(noisy.view());
+  outcome.after = quality(result.view());
+}
+
+void append(std::vector<std::string>& all, std::vector<std::string> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+FileDenoiser::FileDenoiser(Engine& engine, const DenoiseOptions& options, const Params& params,
+                           ProgressLine& progress)
+    : engine_(engine), options_(options), params_(params) {
+  callbacks_.cancel = &cancel_token();
+  callbacks_.progress = [&progress](double fraction) { progress.update(fraction); };
+}
+
+Picture FileDenoiser::read(const Job& job) const {
+  Picture picture;
+  picture.outcome.method = param_text(params_, *find_param("method"));
+  Stopwatch reading;
+  picture.image = read_image(job.input, &cancel_token());
+  picture.outcome.read = reading.seconds();
+  picture.notes = picture.image.notes;
+  const FileKind kind = kind_of_output(job.output);
+  component_for(kind, picture.image.format, job.output);  // refuses what the file can't hold
+  append(picture.notes, losses(kind, picture.image, job.output));
+  picture.original = picture.image.format.component;
+  picture.reference = read_reference(job, picture.image);
+  if (options_.noise_sigma) {
+    if (picture.original != Component::kFloat) {
+      picture.image = convert(picture.image, Component::kFloat, job.input);
+    }
+    add_noise(picture.image, *options_.noise_sigma, options_.seed);
+  }
+  return picture;
+}
+
+// The clean picture: the one that was named, or the input where noise is going to be added to it.
+Image FileDenoiser::read_reference(const Job& job, const Image& source) const {
+  if (!options_.reference.empty()) {
+    Image reference = read_image(options_.reference, &cancel_token());
+    check_comparable(source.view(), reference.view(), job.input, options_.reference);
+    return reference;
+  }
+  return options_.noise_sigma ? convert(source, Component::kFloat, job.input) : Image{};
+}
+
+void FileDenoiser::denoise(const Job& job, Picture& picture) const {
+  const Image& source = picture.image;
+  Image result = make_image(source.format, source.width, source.height, job.output);
+  result.premultiplied = source.premultiplied;
+  result.metadata = source.metadata;
+  Outcome& outcome = picture.outcome;
+  NoiseModel noise;
+  double estimate = 0;
+  const Callbacks quiet{callbacks_.cancel, {}};  // progress is of the denoising alone
+  throw_if_failed(engine_.noise_for(params_, source.view(), quiet, noise, &estimate));
+  Stopwatch denoising;
+  throw_if_failed(engine_.denoise(params_, noise, source.view(), result.mutable_view(), callbacks_,
+                                  outcome.report));
+  outcome.denoise = denoising.seconds();
+  outcome.report.estimate = estimate;
+  outcome.report.noise = noise;
+  if (picture.reference.pixels != nullptr) measure(picture.reference, source, result, outcome);
+  picture.image = std::move(result);
+}
+
+void FileDenoiser::write(const Job& job, Picture& picture) const {
+  const Component component = picture.image.format.component;
+  const Component stored = component_for(
+      kind_of_output(job.output), {picture.original, picture.image.format.channels}, job.output);
+  if (stored != Component::kFloat && component != picture.original) {
+    picture.image = convert(picture.image, picture.original, job.output);
+  }
+  Stopwatch writing;
+  stop_if_cancelled(&cancel_token());
+  std::error_code error;
+  if (!job.new_folder.empty() && !std::filesystem::create_directories(job.new_folder, error) &&
+      error) {
+    fail_file(job.new_folder, "can't be made: " + error.message());
+  }
+  picture.notes = write_image(job.output, std::move(picture.image), &cancel_token());
+  picture.outcome.write = writing.seconds();
+}
+
+}  // namespace grainless::tools
