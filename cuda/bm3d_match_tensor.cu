@@ -21,11 +21,14 @@ namespace {
 
 constexpr int kSide = 4;  // references a warp takes across and down
 constexpr int kRefs = kSide * kSide;
-constexpr int kBest = 32;                         // keys kept a reference
-constexpr int kQueue = 16;                        // keys waiting a lane and reference of its two
-constexpr int kQueueStep = 4 * 2 * 32;            // bytes from key to key of a queue
-constexpr int kFull = (kQueue - 4) * kQueueStep;  // two rows of candidates add up to 4 keys
-constexpr int kWarpWords = kRefs * kBest + kQueue * kQueueStep / 4;
+constexpr int kBest = 32;               // keys kept a reference
+constexpr int kQueueStep = 4 * 2 * 32;  // bytes from key to key of a queue
+constexpr int kSpare = 4;               // two rows of candidates add as many keys to a queue
+
+// Of a warp whose queues hold `queue` keys.
+__host__ __device__ constexpr int warp_words(int queue) {
+  return kRefs * kBest + queue * kQueueStep / 4;
+}
 
 // 16 x 8 += 16 x 32 times 32 x 8, 8-bit.
 __device__ __forceinline__ void multiply_add(int (&sum)[4], const uint32_t (&a)[4], uint32_t b0,
@@ -99,7 +102,8 @@ class WarpMatcher {
         lane_(threadIdx.x % 32),
         group_(lane_ / 4),
         part_(lane_ % 4),
-        side_(2 * args.match.radius + 1) {}
+        side_(2 * args.match.radius + 1),
+        full_((args.shape.queue - kSpare) * kQueueStep) {}
 
   __device__ __forceinline__ void run() {
     load_references();
@@ -195,8 +199,8 @@ class WarpMatcher {
 #pragma unroll
       for (int i = 0; i < 6; ++i) rows[i] = rows[i + 2];
       if (__any_sync(kFullWarp, max(reference_[0].next, reference_[1].next - 4 * 32) >
-                                    reference_[0].queue + kFull)) {
-        merge_queues(kQueue / 2);
+                                    reference_[0].queue + full_)) {
+        merge_queues(args_.shape.queue / 2);
         set_limits(at);
       }
     }
@@ -315,6 +319,7 @@ class WarpMatcher {
   const int* energies_;
   uint32_t *best_, *queues_;
   const int lane_, group_, part_, side_;
+  const uint32_t full_;              // bytes of a queue that has no place for another two rows
   LaneReference reference_[2];       // numbers group_ and group_ + 8
   uint32_t high_[4][2], low_[4][2];  // row pair, reference
   int limit_[2][2];                  // reference, candidate
@@ -339,13 +344,16 @@ __global__ void __launch_bounds__(256, 2) match_blocks(const __grid_constant__ T
   const int warp_column = column + warp % shape.across * kSide;
   const int warp_row = row + warp / shape.across * kSide;
   if (warp_column >= match.grid.columns || warp_row >= match.row + match.rows) return;
-  WarpMatcher(args, warp_column, warp_row, x0, y0, tile, energies, words + warp * kWarpWords).run();
+  WarpMatcher(args, warp_column, warp_row, x0, y0, tile, energies,
+              words + warp * warp_words(shape.queue))
+      .run();
 }
 
-Shape shape_of(const MatchArgs& args, int across, int down) {
+Shape shape_of(const MatchArgs& args, int across, int down, int queue) {
   Shape shape{};
   shape.across = across;
   shape.down = down;
+  shape.queue = queue;
   const auto span = [&](int warps) {
     return (kSide * warps - 1) * args.grid.step + 2 * args.radius + 1;
   };
@@ -360,7 +368,7 @@ Shape shape_of(const MatchArgs& args, int across, int down) {
   const size_t tile = sizeof(uint2) * shape.tile_stride * shape.tile_height;
   const size_t energies = sizeof(int) * shape.energy_stride * shape.height;
   const size_t rows = sizeof(int) * shape.energy_stride * shape.tile_height;
-  const size_t words = sizeof(int) * across * down * kWarpWords;
+  const size_t words = sizeof(int) * across * down * warp_words(queue);
   shape.bytes = tile + energies + std::max(rows, words);
   return shape;
 }
@@ -371,13 +379,15 @@ Shape best_shape(const StageJob& job, const MatchArgs& args) {
   constexpr int kMostWarps = 16;  // by registers
   Shape best{};
   int most = 0;
-  for (const auto& [across, down] : kShapes) {
-    const Shape shape = shape_of(args, across, down);
-    if (shape.bytes > job.shared_bytes) continue;
-    const int warps = across * down;
-    const int resident = std::min(job.blocks_that_fit(shape.bytes), kMostWarps / warps) * warps;
-    if (resident > most) best = shape;
-    most = std::max(most, resident);
+  for (int queue : {24, 16}) {
+    for (const auto& [across, down] : kShapes) {
+      const Shape shape = shape_of(args, across, down, queue);
+      if (shape.bytes > job.shared_bytes) continue;
+      const int warps = across * down;
+      const int resident = std::min(job.blocks_that_fit(shape.bytes), kMostWarps / warps) * warps;
+      if (resident > most) best = shape;
+      most = std::max(most, resident);
+    }
   }
   return best;
 }

@@ -19,6 +19,7 @@ inline constexpr int kNowhere = (1 << 30) + (1 << 28);
 // How a block shares its tile.
 struct Shape {
   int across, down;              // warps
+  int queue;                     // keys waiting a lane and reference of its two
   int width, height;             // of candidates
   int tile_stride, tile_height;  // in runs of four pixels, and in pixels
   int energy_stride;
