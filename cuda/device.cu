@@ -56,7 +56,18 @@ std::string why_unusable(const cudaDeviceProp& properties) {
   return {};
 }
 
-AbiDevice describe(int index) {
+// Opens the device; the reason when it can't be.
+std::string ask_for_memory(int index, uint64_t& free_memory) {
+  size_t free_bytes = 0, total = 0;
+  cudaError_t opened = cudaSetDevice(index);
+  if (opened == cudaSuccess) opened = cudaMemGetInfo(&free_bytes, &total);
+  free_memory = free_bytes;
+  if (opened == cudaSuccess) return {};
+  cudaGetLastError();
+  return cudaGetErrorString(opened);
+}
+
+AbiDevice describe(int index, bool ask) {
   AbiDevice device{};
   cudaDeviceProp properties;
   const cudaError_t known = cudaGetDeviceProperties(&properties, index);
@@ -72,14 +83,7 @@ AbiDevice describe(int index) {
   device.multiprocessors = properties.multiProcessorCount;
   device.total_memory = properties.totalGlobalMem;
   std::string reason = why_unusable(properties);
-  if (reason.empty()) {
-    size_t free_bytes = 0, total = 0;
-    cudaError_t opened = cudaSetDevice(index);
-    if (opened == cudaSuccess) opened = cudaMemGetInfo(&free_bytes, &total);
-    if (opened != cudaSuccess) reason = cudaGetErrorString(opened);
-    cudaGetLastError();
-    device.free_memory = free_bytes;
-  }
+  if (reason.empty() && ask) reason = ask_for_memory(index, device.free_memory);
   device.usable = reason.empty() ? 1 : 0;
   copy_text(device.reason, reason);
   return device;
@@ -87,7 +91,7 @@ AbiDevice describe(int index) {
 
 }  // namespace
 
-std::vector<AbiDevice> list_devices() {
+std::vector<AbiDevice> list_devices(bool ask) {
   require_driver();
   int count = 0;
   const cudaError_t found = cudaGetDeviceCount(&count);
@@ -96,7 +100,7 @@ std::vector<AbiDevice> list_devices() {
   }
   check(found, "asking for NVIDIA graphics cards");
   std::vector<AbiDevice> devices;
-  for (int i = 0; i < count; ++i) devices.push_back(describe(i));
+  for (int i = 0; i < count; ++i) devices.push_back(describe(i, ask));
   return devices;
 }
 

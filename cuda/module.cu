@@ -30,10 +30,11 @@ int32_t enter(AbiMessage* message, const Body& body) noexcept {
   return static_cast<int32_t>(status.code());
 }
 
-int32_t devices(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage* message) {
+int32_t devices(int32_t ask, AbiDevice* out, uint32_t capacity, uint32_t* count,
+                AbiMessage* message) {
   *count = 0;
   return enter(message, [&] {
-    const std::vector<AbiDevice> found = list_devices();
+    const std::vector<AbiDevice> found = list_devices(ask != 0);
     std::copy_n(found.begin(), std::min<size_t>(capacity, found.size()), out);
     *count = static_cast<uint32_t>(found.size());
   });

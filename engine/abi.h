@@ -23,7 +23,8 @@ struct AbiDevice {
   int32_t usable;
   char reason[256];  // why not usable; empty otherwise
   int32_t major, minor, multiprocessors;
-  uint64_t total_memory, free_memory;  // bytes
+  uint64_t total_memory;
+  uint64_t free_memory;  // bytes, both; 0: not asked for
 };
 
 // One tile: pixels of Plan::format. `in` holds every pixel that `out` depends on: it is `out` grown
@@ -74,8 +75,11 @@ struct AbiBackend {
   uint32_t concurrency;  // run() and run_slab() calls at once on one session that overlap transfers
                          // and kernels
 
-  // Writes up to capacity devices, usable or refused with a reason, and how many there are.
-  int32_t (*devices)(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage* message);
+  // Writes up to capacity devices, usable or refused with a reason, and how many there are. `ask`
+  // not 0: asks each of them for its free memory, for which it has to be opened. That takes as long
+  // as open() and keeps some memory of every device.
+  int32_t (*devices)(int32_t ask, AbiDevice* out, uint32_t capacity, uint32_t* count,
+                     AbiMessage* message);
   // memory_limit in bytes; 0: all that is free, less a reserve.
   int32_t (*open)(uint32_t device, uint64_t memory_limit, AbiSession** out, AbiMessage* message);
   // kOk when run() can do what the plan asks for; otherwise one sentence says what it can't.

@@ -315,8 +315,8 @@ void Engine::prepare(const Params& params) {
   });
 }
 
-std::vector<DeviceInfo> Engine::devices() {
-  return impl_->registry.devices();
+std::vector<DeviceInfo> Engine::devices(Ask ask) {
+  return impl_->registry.devices(ask == Ask::kFreeMemory);
 }
 
 Status Engine::estimate(const ConstImage& image, const Callbacks& callbacks, NoiseModel& noise) {

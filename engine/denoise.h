@@ -27,7 +27,7 @@ struct DeviceInfo {
   std::string description;  // the processor's or card's name
   bool usable = false;
   std::string reason;                          // why not usable
-  uint64_t total_memory = 0, free_memory = 0;  // bytes, 0 for the CPU
+  uint64_t total_memory = 0, free_memory = 0;  // bytes, 0 for the CPU; free ones only when asked
 };
 
 // What happened, for the dialog, the log and --json. Seconds are wall time of the stage.
@@ -73,8 +73,9 @@ class Engine {
   // for the one before.
   void prepare(const Params& params);
 
-  // All devices, the refused ones with their reason; the CPU last.
-  std::vector<DeviceInfo> devices();
+  // All devices, the refused ones with their reason; the CPU last. Only kFreeMemory opens the cards.
+  enum class Ask { kNothing, kFreeMemory };
+  std::vector<DeviceInfo> devices(Ask ask = Ask::kNothing);
 
   // The noise of a whole image. Always ask with the whole image, never with a crop, or preview and
   // result differ.

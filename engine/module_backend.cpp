@@ -113,18 +113,22 @@ const Module& Module::load(const std::string& path) {
   return modules->emplace(path, Module(load_table(path))).first->second;
 }
 
-std::vector<AbiDevice> Module::devices() const {
+std::vector<AbiDevice> Module::devices(bool ask) const {
+  constexpr uint32_t kUsual = 16;
   AbiMessage message{};
-  uint32_t count = 0;
-  check(table_->devices(nullptr, 0, &count, &message), message);
-  std::vector<AbiDevice> devices(count);
-  check(table_->devices(devices.data(), count, &count, &message), message);
-  if (count < devices.size()) devices.resize(count);
+  uint32_t count = kUsual;
+  std::vector<AbiDevice> devices;
+  do {
+    devices.resize(count);
+    const auto places = static_cast<uint32_t>(devices.size());
+    check(table_->devices(ask ? 1 : 0, devices.data(), places, &count, &message), message);
+  } while (count > devices.size());
+  devices.resize(count);
   return devices;
 }
 
 std::unique_ptr<Backend> Module::open(uint32_t device, uint64_t memory_limit) const {
-  const std::vector<AbiDevice> known = devices();
+  const std::vector<AbiDevice> known = devices(false);
   if (device >= known.size()) {
     unavailable(sentence("there is no graphics card cuda:%s", {std::to_string(device)}));
   }

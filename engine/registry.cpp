@@ -44,11 +44,11 @@ Registry::Registry(std::string module_dir, ThreadPool& pool)
     : module_path_(module_dir.empty() ? "" : module_dir + "/grainless-cuda.so"),
       cpu_(make_cpu_backend(pool)) {}
 
-std::vector<DeviceInfo> Registry::devices() {
+std::vector<DeviceInfo> Registry::devices(bool ask) {
   std::vector<DeviceInfo> all;
   const Status status = guard([&] {
     if (module_path_.empty()) throw without_gpu();
-    const std::vector<AbiDevice> cards = Module::load(module_path_).devices();
+    const std::vector<AbiDevice> cards = Module::load(module_path_).devices(ask);
     for (size_t i = 0; i < cards.size(); ++i) all.push_back(describe(cards[i], i));
     if (cards.empty()) {
       throw Error(ErrorCode::kDeviceUnavailable, sentence("there is no NVIDIA graphics card"));
@@ -69,7 +69,7 @@ std::vector<std::shared_ptr<Backend>> Registry::accelerators(const Params& param
       wanted = card_numbers(params.device);
       return;
     }
-    const std::vector<DeviceInfo> all = devices();
+    const std::vector<DeviceInfo> all = devices(false);
     for (size_t i = 0; i + 1 < all.size(); ++i) {
       if (all[i].usable) wanted.push_back(static_cast<uint32_t>(i));
     }

@@ -19,7 +19,8 @@ class Registry {
  public:
   Registry(std::string module_dir, ThreadPool& pool);
 
-  std::vector<DeviceInfo> devices();
+  // `ask`: opens every card to ask for its free memory.
+  std::vector<DeviceInfo> devices(bool ask);
 
   // The cards that params.device asks for: auto the first usable one, cuda all of them, cuda:N,M
   // those. Reasons for what can't be used are added to fallbacks; the CPU is the caller's last

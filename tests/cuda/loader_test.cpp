@@ -30,7 +30,7 @@ TEST(Loader, ADeviceOrAReason) {
   AbiDevice devices[16] = {};
   uint32_t count = 99;
   AbiMessage message{};
-  const int32_t code = g_table->devices(devices, 16, &count, &message);
+  const int32_t code = g_table->devices(1, devices, 16, &count, &message);
   if (code == 0) {
     ASSERT_GE(count, 1u);
     for (uint32_t i = 0; i < count && i < 16; ++i) {
@@ -146,7 +146,7 @@ std::string why_no_device(const char* fault) {
   setenv("GRAINLESS_FAULT", fault, 1);
   uint32_t count = 0;
   AbiMessage message{};
-  const int32_t code = g_table->devices(nullptr, 0, &count, &message);
+  const int32_t code = g_table->devices(0, nullptr, 0, &count, &message);
   unsetenv("GRAINLESS_FAULT");
   EXPECT_EQ(code, static_cast<int32_t>(ErrorCode::kDeviceUnavailable));
   return message.text;

@@ -360,7 +360,7 @@ bool has_device() {
   AbiDevice devices[16];
   uint32_t count = 0;
   AbiMessage message{};
-  if (g_table->devices(devices, 16, &count, &message) != 0) {
+  if (g_table->devices(0, devices, 16, &count, &message) != 0) {
     std::printf("%s: skipped\n", message.text);
     return false;
   }

@@ -42,7 +42,8 @@ int32_t fail(AbiMessage* message, ErrorCode code, const char* text) {
   return static_cast<int32_t>(code);
 }
 
-int32_t devices(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage* message) {
+int32_t devices(int32_t ask, AbiDevice* out, uint32_t capacity, uint32_t* count,
+                AbiMessage* message) {
   switch (setting("GRAINLESS_FAKE_DRIVER", -1)) {
     case 0:
       return fail(message, ErrorCode::kDeviceUnavailable, "no fake driver");
@@ -55,7 +56,8 @@ int32_t devices(AbiDevice* out, uint32_t capacity, uint32_t* count, AbiMessage* 
     std::snprintf(out[i].name, sizeof out[i].name, "Fake card %u", i);
     out[i].usable = i < 2 ? 1 : 0;
     if (i >= 2) std::snprintf(out[i].reason, sizeof out[i].reason, "Fake card %u is too old", i);
-    out[i].total_memory = out[i].free_memory = uint64_t{1} << 30;
+    out[i].total_memory = uint64_t{1} << 30;
+    if (ask != 0) out[i].free_memory = uint64_t{1} << 29;
   }
   return 0;
 }

@@ -208,6 +208,13 @@ TEST_F(Fallback, DevicesAreListedWithReasonsAndTheCpuLast) {
   EXPECT_FALSE(devices[2].usable);
   EXPECT_EQ(devices[2].reason, "Fake card 2 is too old");
   EXPECT_EQ(devices[3].name, "cpu");
+  EXPECT_EQ(devices[0].free_memory, 0u);
+  EXPECT_EQ(engine.devices(Engine::Ask::kFreeMemory)[0].free_memory, uint64_t{1} << 29);
+}
+
+TEST_F(Fallback, AnyNumberOfCardsIsListed) {
+  fault("CARDS", 37);
+  EXPECT_EQ(engine_of("fake-good").devices().size(), 38u);
 }
 
 }  // namespace

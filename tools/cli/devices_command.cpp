@@ -34,7 +34,7 @@ void run_devices(bool json) {
   Engine engine(engine_options(0));
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   std::string text;
-  for (const DeviceInfo& device : engine.devices()) {
+  for (const DeviceInfo& device : engine.devices(Engine::Ask::kFreeMemory)) {
     list.push_back(json_of(device));
     text += line_of(device);
   }
