@@ -136,11 +136,12 @@ void drop_imperceptible(NoiseModel& noise) {
 
 }  // namespace
 
-NoiseModel estimate_noise(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks) {
+NoiseModel estimate_noise(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks,
+                          int32_t most_tiles) {
   NoiseModel noise;
   noise.channels = image.format.colours();
   noise.levels = kSampleLevels;
-  const Sample sample = take_sample(image, pool, callbacks);
+  const Sample sample = take_sample(image, pool, callbacks, most_tiles);
   callbacks.report(0.2);
   if (looks_drawn(sample)) return noise;
   Measured measured[kMaxChannels];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "noise_model.h"
+#include "noise_sample.h"
 #include "pixels.h"
 #include "progress.h"
 #include "thread_pool.h"
@@ -11,6 +12,8 @@ namespace grainless {
 
 // Measures the whole image (image.rect must cover it). The same bits for any number of threads. All
 // sigmas are 0 when no noise is found: flat graphics, gradients, fewer pixels than a few patches.
-NoiseModel estimate_noise(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks);
+// `most_tiles` as in take_sample(): several images that are measured together need fewer each.
+NoiseModel estimate_noise(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks,
+                          int32_t most_tiles = kSampleTiles);
 
 }  // namespace grainless

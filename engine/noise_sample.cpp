@@ -12,7 +12,6 @@ namespace grainless {
 namespace {
 
 constexpr int32_t kTile = 128;     // pixels a side
-constexpr int32_t kMaxTiles = 96;  // 1.5 megapixels
 constexpr int32_t kClipSquare = 8;
 constexpr double kClippedShare = 0.1, kMostClippedShare = 0.6;
 constexpr int32_t kSideUnit = 4;  // of a tile: whole pixels at quarter resolution
@@ -28,18 +27,18 @@ std::vector<int32_t> tile_origins(int32_t size, int32_t side, int32_t count) {
   return origins;
 }
 
-std::vector<SampleTile> spread_tiles(int32_t width, int32_t height) {
+std::vector<SampleTile> spread_tiles(int32_t width, int32_t height, int32_t most) {
   const int32_t tile_width = std::min(kTile, width / kSideUnit * kSideUnit);
   const int32_t tile_height = std::min(kTile, height / kSideUnit * kSideUnit);
   std::vector<SampleTile> tiles;
   if (tile_width == 0 || tile_height == 0) return tiles;
   int64_t columns = (width + tile_width - 1) / tile_width;
   int64_t rows = (height + tile_height - 1) / tile_height;
-  if (columns * rows > kMaxTiles) {
-    const double shrink = std::sqrt(kMaxTiles / (static_cast<double>(columns) * rows));
-    const int64_t fewer = std::clamp<int64_t>(std::llround(columns * shrink), 1, kMaxTiles);
-    rows = std::clamp<int64_t>(kMaxTiles / fewer, 1, rows);
-    columns = std::min(columns, kMaxTiles / rows);
+  if (columns * rows > most) {
+    const double shrink = std::sqrt(most / (static_cast<double>(columns) * rows));
+    const int64_t fewer = std::clamp<int64_t>(std::llround(columns * shrink), 1, most);
+    rows = std::clamp<int64_t>(most / fewer, 1, rows);
+    columns = std::min(columns, most / rows);
   }
   for (int32_t y : tile_origins(height, tile_height, static_cast<int32_t>(rows))) {
     for (int32_t x : tile_origins(width, tile_width, static_cast<int32_t>(columns))) {
@@ -176,10 +175,11 @@ bool measurable(const SampleTile& tile, int32_t x, int32_t y, int32_t side, doub
          count_state(tile, x, y, side, kClipped) <= clipped_share * side * side;
 }
 
-Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks) {
+Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks,
+                   int32_t most_tiles) {
   Sample sample;
   sample.channels = image.format.colours();
-  sample.tiles = spread_tiles(image.width, image.height);
+  sample.tiles = spread_tiles(image.width, image.height, most_tiles);
   pool.parallel_for(static_cast<int32_t>(sample.tiles.size()), [&](int32_t i, int32_t) {
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
     load_tile(image, sample.tiles[i]);

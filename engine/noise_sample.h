@@ -46,8 +46,11 @@ int32_t count_state(const SampleTile& tile, int32_t x, int32_t y, int32_t side, 
 // clipped (more would show too little of the noise; none at all, only what noise pushed inwards).
 bool measurable(const SampleTile& tile, int32_t x, int32_t y, int32_t side, double clipped_share);
 
-// Tiles of all of a small image, and about 1.5 megapixels of a large one.
-Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks);
+inline constexpr int32_t kSampleTiles = 96;  // of 128 x 128 pixels: about 1.5 megapixels
+
+// Tiles of all of a small image, and at most so many of a large one.
+Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks,
+                   int32_t most_tiles = kSampleTiles);
 
 // Pixels for which `selected` is 0 become invalid; row_bytes apart, the first is the image's.
 void keep_selected(Sample& sample, const uint8_t* selected, ptrdiff_t row_bytes);

@@ -10,6 +10,7 @@ namespace grainless {
 namespace {
 
 constexpr int32_t kMeasuredLayers = 9;
+constexpr int32_t kLeastTiles = 16;  // of a layer: what a picture of 512 x 512 has
 
 // Slabs with fewer voxels leave a large card partly idle.
 constexpr int64_t kSharedVoxels = int64_t{1} << 22;
@@ -110,9 +111,11 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, ThreadPool&
                                  const Callbacks& callbacks) {
   const std::vector<int32_t> measured = measured_layers(static_cast<int32_t>(layers.size()));
   const auto count = static_cast<float>(measured.size());
+  const int32_t tiles =
+      std::max(kLeastTiles, kSampleTiles / static_cast<int32_t>(measured.size()));
   NoiseModel mean = white_noise(layers[measured.front()].format.colours(), 0);
   for (const int32_t z : measured) {
-    const NoiseModel noise = estimate_noise(layers[z], pool, callbacks);
+    const NoiseModel noise = estimate_noise(layers[z], pool, callbacks, tiles);
     for (int32_t c = 0; c < mean.channels; ++c) mean.sigma[0][c] += noise.sigma[0][c] / count;
   }
   return mean;
