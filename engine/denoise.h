@@ -73,7 +73,8 @@ class Engine {
   // for the one before.
   void prepare(const Params& params);
 
-  // All devices, the refused ones with their reason; the CPU last. Only kFreeMemory opens the cards.
+  // All devices, the refused ones with their reason; the CPU last. Only kFreeMemory opens the
+  // cards.
   enum class Ask { kNothing, kFreeMemory };
   std::vector<DeviceInfo> devices(Ask ask = Ask::kNothing);
 

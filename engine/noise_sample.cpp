@@ -11,7 +11,7 @@
 namespace grainless {
 namespace {
 
-constexpr int32_t kTile = 128;     // pixels a side
+constexpr int32_t kTile = 128;  // pixels a side
 constexpr int32_t kClipSquare = 8;
 constexpr double kClippedShare = 0.1, kMostClippedShare = 0.6;
 constexpr int32_t kSideUnit = 4;  // of a tile: whole pixels at quarter resolution

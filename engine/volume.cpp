@@ -111,8 +111,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, ThreadPool&
                                  const Callbacks& callbacks) {
   const std::vector<int32_t> measured = measured_layers(static_cast<int32_t>(layers.size()));
   const auto count = static_cast<float>(measured.size());
-  const int32_t tiles =
-      std::max(kLeastTiles, kSampleTiles / static_cast<int32_t>(measured.size()));
+  const int32_t tiles = std::max(kLeastTiles, kSampleTiles / static_cast<int32_t>(measured.size()));
   NoiseModel mean = white_noise(layers[measured.front()].format.colours(), 0);
   for (const int32_t z : measured) {
     const NoiseModel noise = estimate_noise(layers[z], pool, callbacks, tiles);

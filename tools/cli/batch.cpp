@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "batch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "engine_setup.h"
+
+namespace grainless::tools {
+namespace {
+
+constexpr double kMostAhead = 3;
+constexpr double kBytesAhead = 1 << 30;  // of the pictures that wait, those ahead and those behind
+
+// As many as keep the filter busy: writing takes up to twice as long as reading.
+size_t pictures_ahead(const Picture& picture) {
+  const Image& image = picture.image;
+  const double bytes = 1.0 * image.format.pixel_bytes() * image.width * image.height;
+  const double filter = picture.outcome.denoise + picture.outcome.report.estimate;
+  const double useful = std::ceil(2 * picture.outcome.read / std::max(filter, 1e-3));
+  return static_cast<size_t>(
+      std::clamp(std::min(useful, kBytesAhead / (2 * bytes)), 1.0, kMostAhead));
+}
+
+}  // namespace
+
+Batch::Batch(const FileDenoiser& denoiser, const std::vector<Job>& jobs, ProgressLine& progress,
+             const Report& report)
+    : denoiser_(denoiser), jobs_(jobs), progress_(progress), report_(report) {}
+
+int Batch::run() {
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    progress_.start("[" + std::to_string(i + 1) + "/" + std::to_string(jobs_.size()) + "] " +
+                    jobs_[i].input);
+    begin_reading();
+    std::future<Picture> current = std::move(reading_.front());
+    current.wait();
+    reading_.pop_front();
+    begin_reading();
+    try {
+      denoise(i, current.get());
+    } catch (const Error& error) {
+      finish_writing(0);
+      fail(error);
+      turn_ = i + 1;
+    }
+  }
+  finish_writing(0);
+  return code_;
+}
+
+void Batch::begin_reading() {
+  while (read_ < jobs_.size() && reading_.size() < ahead_) {
+    reading_.push_back(std::async([this, &job = jobs_[read_]] { return denoiser_.read(job); }));
+    ++read_;
+  }
+}
+
+void Batch::denoise(size_t job, Picture picture) {
+  for (const std::string& note : picture.notes) progress_.say("note: " + note);
+  denoiser_.denoise(jobs_[job], picture);
+  ahead_ = pictures_ahead(picture);
+  finish_writing(ahead_ - 1);
+  write(job, std::move(picture));
+}
+
+void Batch::write(size_t job, Picture picture) {
+  writing_.push_back(std::async([this, job, picture = std::move(picture)]() mutable {
+    std::exception_ptr failure;
+    try {
+      denoiser_.write(jobs_[job], picture);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::unique_lock lock(mutex_);
+    told_.wait(lock, [&] { return turn_ == job; });
+    turn_ = job + 1;  // whatever follows: the next one must not wait for ever
+    told_.notify_all();
+    tell(job, picture, failure);
+  }));
+}
+
+void Batch::tell(size_t job, const Picture& picture, const std::exception_ptr& failure) {
+  try {
+    if (failure) std::rethrow_exception(failure);
+    for (const std::string& note : picture.notes) progress_.say("note: " + note);
+    report_(jobs_[job], picture.outcome);
+  } catch (const Error& error) {
+    fail(error);
+  }
+}
+
+void Batch::finish_writing(size_t most_left) {
+  while (writing_.size() > most_left) {
+    std::future<void> oldest = std::move(writing_.front());
+    writing_.pop_front();
+    oldest.get();
+  }
+}
+
+void Batch::fail(const Error& error) {
+  if (error.code() == ErrorCode::kCancelled) throw error;
+  progress_.say(error.what());
+  if (code_ == 0) code_ = exit_code(error.code());
+}
+
+}  // namespace grainless::tools

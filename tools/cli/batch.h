@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <vector>
+
+#include "file_denoiser.h"
+#include "outputs.h"
+#include "progress_line.h"
+
+namespace grainless::tools {
+
+// Pictures from files to files. While one is denoised, the next ones are read and the ones before
+// are written: with a card, files take longer than the filter. Whatever ends first, reports and
+// messages come in the inputs' order. Without threads to spare, steps follow each other.
+class Batch {
+ public:
+  using Report = std::function<void(const Job& job, const Outcome& outcome)>;
+
+  // All are borrowed; report is called by one thread at a time.
+  Batch(const FileDenoiser& denoiser, const std::vector<Job>& jobs, ProgressLine& progress,
+        const Report& report);
+
+  // One that fails doesn't stop the others. Returns the exit code: that of the first failure, or 0.
+  // Throws Error(kCancelled).
+  int run();
+
+ private:
+  void begin_reading();
+  void denoise(size_t job, Picture picture);
+  void write(size_t job, Picture picture);
+  void tell(size_t job, const Picture& picture, const std::exception_ptr& failure);
+  void finish_writing(size_t most_left);
+  void fail(const Error& error);
+
+  const FileDenoiser& denoiser_;
+  const std::vector<Job>& jobs_;
+  ProgressLine& progress_;
+  const Report& report_;
+  size_t ahead_ = 1;  // pictures that are read, and written, beside the one that is denoised
+  size_t read_ = 0;   // jobs whose reading has begun
+  int code_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable told_;
+  size_t turn_ = 0;  // the job that may be told about
+
+  std::deque<std::future<Picture>> reading_;
+  std::deque<std::future<void>> writing_;
+};
+
+}  // namespace grainless::tools
