@@ -108,6 +108,23 @@ TEST(ImageFile, PlainPnmWithCommentsAndOddMaxval) {
   EXPECT_EQ(samples[2], 32800);  // 512 / 1023 of 65535
 }
 
+TEST(ImageFile, RawPnmHasItsMostSignificantByteFirst) {
+  const Folder folder;
+  for (const auto& [maxval, expected] :
+       {std::pair{"65535", 258}, {"65534", 258}, {"1000", 16908}}) {
+    write_text(folder.file("a.pgm"), std::string("P5 1 1 ") + maxval + "\n\1\2");
+    const Image image = read_image(folder.file("a.pgm"));
+    ASSERT_EQ(image.format, (PixelFormat{Component::kU16, 1}));
+    uint16_t sample = 0;
+    std::memcpy(&sample, image.pixels.get(), sizeof sample);
+    EXPECT_EQ(sample, expected) << maxval;
+  }
+  write_text(folder.file("b.pgm"), "P5 2 1 255\n\1\2");
+  const Image image = read_image(folder.file("b.pgm"));
+  EXPECT_EQ(image.pixels[0], 1);
+  EXPECT_EQ(image.pixels[1], 2);
+}
+
 TEST(ImageFile, InputsAreKnownByContent) {
   const Folder folder;
   write_image(folder.file("a.ppm"), random_image({Component::kU8, 3}, 3, 2));

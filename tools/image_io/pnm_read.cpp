@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "engine/status.h"
@@ -138,12 +139,28 @@ void store_sample(Image& image, const InputFile& file, size_t index, int32_t val
   }
 }
 
+// Samples that use all values of their bytes, most significant byte first.
+void read_whole_bytes(const InputFile& file, Image& image, const CancelToken* cancel) {
+  const bool swap =
+      image.format.component == Component::kU16 && std::endian::native == std::endian::little;
+  for (int32_t y = 0; y < image.height; ++y) {
+    stop_if_cancelled(cancel);
+    uint8_t* row = image.row(y);
+    read_bytes(file, row, image.row_bytes());
+    for (size_t i = 0; swap && i < image.row_bytes(); i += 2) std::swap(row[i], row[i + 1]);
+  }
+}
+
 void read_samples(const InputFile& file, const Header& header, Image& image,
                   const CancelToken* cancel) {
   const bool plain = header.kind == '2' || header.kind == '3';
   const bool wide = header.maxval > 255;
   const size_t row_samples = size_t(image.width) * size_t(image.format.channels);
   check_length(file, image, wide && !plain ? 2 : 1);
+  if (!plain && header.maxval == (wide ? 65535 : 255)) {
+    read_whole_bytes(file, image, cancel);
+    return refuse_second_picture(file);
+  }
   std::vector<uint8_t> row(plain ? 0 : row_samples * (wide ? 2 : 1));
   for (int32_t y = 0; y < image.height; ++y) {
     stop_if_cancelled(cancel);
