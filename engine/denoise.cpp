@@ -31,8 +31,10 @@ void check_image(PixelFormat format, int32_t width, int32_t height, const Rect& 
   if (data == nullptr) bad("the image has no data");
 }
 
-int64_t not_finite(const ConstImage& image, const Rect& rect) {
+// In rect; these pixels stay as they are.
+int64_t count_not_finite(const ConstImage& image, const Rect& rect) {
   const PixelFormat format = image.format;
+  if (format.component == Component::kU8 || format.component == Component::kU16) return 0;
   const PixelFormat opaque{format.component, format.colours()};
   int64_t count = 0;
   for (int32_t y = rect.y; y < rect.bottom(); ++y) {
@@ -138,22 +140,19 @@ struct Engine::Impl {
   using Supports = std::function<Status(const Backend&)>;
   void run(const TileWork& work, const Params& params, const Supports& supports, Report& report);
 
-  int64_t count_not_finite(const ConstImage& image, const Rect& rect);
+  int64_t count_not_finite_in_bands(const ConstImage& image, const Rect& rect);
 
   ThreadPool pool;
   Registry registry;
   std::future<void> prepared;
 };
 
-// In rect; these pixels stay as they are.
-int64_t Engine::Impl::count_not_finite(const ConstImage& image, const Rect& rect) {
+int64_t Engine::Impl::count_not_finite_in_bands(const ConstImage& image, const Rect& rect) {
   constexpr int32_t kRows = 64;
-  const Component component = image.format.component;
-  if (component == Component::kU8 || component == Component::kU16) return 0;
   std::atomic<int64_t> count{0};
   pool.parallel_for((rect.height + kRows - 1) / kRows, [&](int32_t i, int32_t) {
     const int32_t y = rect.y + i * kRows;
-    count += not_finite(image, {rect.x, y, rect.width, std::min(kRows, rect.bottom() - y)});
+    count += count_not_finite(image, {rect.x, y, rect.width, std::min(kRows, rect.bottom() - y)});
   });
   return count;
 }
@@ -166,9 +165,11 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
   report.noise = *noise;
   bool noisy = false;
   for (int32_t c = 0; c < noise->channels; ++c) noisy |= noise->sigma[0][c] > 0;
-  for (int32_t z = 0; z < layers; ++z) {
-    report.replaced_pixels += count_not_finite(request.under_target(z), target.layers[z].rect);
-  }
+  std::atomic<int64_t> not_finite{0};
+  pool.parallel_for(layers, [&](int32_t z, int32_t) {
+    not_finite += count_not_finite(request.under_target(z), target.layers[z].rect);
+  });
+  report.replaced_pixels = not_finite;
   report.changed = !changes_nothing(*given, *noise);
   if (!report.changed) {
     report.note =
@@ -217,7 +218,7 @@ void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const 
     throw Error(ErrorCode::kInternal, "source and target don't fit each other");
   }
   report.noise = noise;
-  report.replaced_pixels = count_not_finite(source, target.rect);
+  report.replaced_pixels = count_not_finite_in_bands(source, target.rect);
   report.note = nothing_to_do(params, noise, plan, source);
   report.changed = report.note.empty();
   if (!report.changed) {
