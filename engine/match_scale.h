@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Constants of match values (pixel_math.h: match_value) that every method's plan shares.
+// Scales of match values (pixel_math.h: match_value), which every method's plan sets.
 #pragma once
 
-#include <cmath>
-
-#include "pixel_math.h"
+#include <cstdint>
 
 namespace grainless {
 
 // The middle of a luma plane, in 8-bit steps; the luma of a colour picture is sqrt(3) times as wide
 // as a grey value. Chroma planes have theirs at 0.
-inline float luma_match_centre(bool colour) {
-  return static_cast<float>(127.5 * (colour ? std::sqrt(3.0) : 1.0));
-}
+float luma_match_centre(bool colour);
 
 // Match values a step, such that a sum of so many squared differences stays under 2^30.
-inline double largest_match_scale(double differences) {
-  return std::sqrt(std::ldexp(1.0, 30) / differences) / kMatchSpan;
-}
+double largest_match_scale(double differences);
+
+// Sets centre and scale of every channel's plane. All get the same number of match values a sigma
+// of theirs, so that a distance over several is in units of noise: `unit`, or fewer where one would
+// have more than `largest` a step. A channel said to be nearly free of noise still may not outweigh
+// the others beyond measure. Returns that number.
+double set_match_planes(float* centre, float* scale, double unit, double largest,
+                        const double* noise, int32_t channels);
 
 }  // namespace grainless

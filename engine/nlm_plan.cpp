@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "nlm_plan.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "match_scale.h"
@@ -43,25 +42,6 @@ NlmWeight make_weight(double strength, double norm, const Curve& curve) {
   return weight;
 }
 
-// All channels get the same quantum a sigma, so that the joint distance is in units of noise. A
-// channel said to be nearly free of noise still may not outweigh the others beyond measure. Returns
-// the match values a sigma.
-double set_matching(NlmPlan& nlm, double unit, const double* noise, int32_t channels,
-                    int32_t voxels) {
-  double largest = 0.01, sigma[kMaxChannels] = {};
-  for (int32_t c = 0; c < channels; ++c) largest = std::max(largest, noise[c]);
-  const double bound = largest_match_scale(1.0 * voxels * channels);
-  for (int32_t c = 0; c < channels; ++c) {
-    sigma[c] = std::max(noise[c], largest / 4);
-    unit = std::min(unit, bound * sigma[c]);
-  }
-  for (int32_t c = 0; c < channels; ++c) {
-    nlm.match_scale[c] = static_cast<float>(unit / sigma[c]);
-    nlm.match_centre[c] = c > 0 ? 0.0f : luma_match_centre(channels == 3);
-  }
-  return unit;
-}
-
 // Patch side by noise, tuned on Set12 and every sixth picture of Kodak24 with white noise of sigma
 // 5..100 (best PSNR within 0.1 dB; a colour patch holds three times the evidence). More noise never
 // means a smaller patch, and a larger one never removes less.
@@ -84,7 +64,9 @@ double nlm_h(int32_t voxels, bool colour, bool patchwise) {
 void set_nlm_weights(NlmPlan& nlm, const Params& params, const double* noise, int32_t channels,
                      int32_t voxels) {
   const bool colour = channels == 3;
-  const double unit = set_matching(nlm, match_unit(params), noise, channels, voxels);
+  const double largest = largest_match_scale(1.0 * voxels * channels);
+  const double unit = set_match_planes(nlm.match_centre, nlm.match_scale, match_unit(params),
+                                       largest, noise, channels);
   const double norm = 1.0 / (1.0 * voxels * channels * unit * unit);
   const Curve curve = curve_of(params, voxels, colour, nlm.patchwise != 0);
   // strength * luma and strength * chroma scale the sigma that the weights expect.

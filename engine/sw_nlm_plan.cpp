@@ -45,19 +45,6 @@ SwNlmGate make_gate(double strength, int32_t pixels, int32_t channels, double un
   return gate;
 }
 
-void set_matching(SwNlmPlan& plan, const double* noise, int32_t channels, double& unit) {
-  double largest = 0.01, sigma[kMaxChannels] = {};
-  for (int32_t c = 0; c < channels; ++c) largest = std::max(largest, noise[c]);
-  for (int32_t c = 0; c < channels; ++c) {
-    sigma[c] = std::max(noise[c], largest / 4);
-    unit = std::min(unit, kLargestScale * sigma[c]);
-  }
-  for (int32_t c = 0; c < channels; ++c) {
-    plan.match_scale[c] = static_cast<float>(unit / sigma[c]);
-    plan.match_centre[c] = c > 0 ? 0.0f : luma_match_centre(channels == 3);
-  }
-}
-
 }  // namespace
 
 int32_t sw_nlm_patch(const Params& params, double sigma) {
@@ -71,8 +58,8 @@ SwNlmPlan make_sw_nlm(const Params& params, int32_t patch, const double* noise, 
   plan.patch = patch;
   plan.radius = (params.search != 0 ? params.search : kSearch[params.quality]) / 2;
   plan.centre = params.centre;
-  double unit = kUnit;
-  set_matching(plan, noise, channels, unit);
+  const double unit =
+      set_match_planes(plan.match_centre, plan.match_scale, kUnit, kLargestScale, noise, channels);
 
   const int32_t pixels = patch * patch;
   const std::vector<double> a = shapiro_wilk_coefficients(pixels);
