@@ -32,7 +32,7 @@ int fail(const std::string& reason, int code) {
 
 void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
-  app.add_option("INPUT", options.inputs, "Pictures: PNG, TIFF, PGM, PPM, PAM or PFM")->required();
+  app.add_option("INPUT", options.inputs, "Pictures: PNG, TIFF, JPEG, PGM, PPM, PAM or PFM")->required();
   app.add_option("-o,--output", options.output,
                  text("The result: a file, or for several inputs a folder or a pattern in which "
                       "{} stands for the input's name. Its extension sets the format; the "

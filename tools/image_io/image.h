@@ -46,7 +46,7 @@ struct Metadata {
   std::optional<double> png_gamma;
   std::optional<int32_t> png_srgb_intent;
   std::vector<double> png_chromaticities;  // white, red, green, blue: x and y each; or empty
-  std::vector<uint8_t> xmp;                // PNG and TIFF
+  std::vector<uint8_t> xmp;                // PNG, TIFF and JPEG
   std::vector<PngText> png_texts;          // without XMP
   std::vector<std::pair<uint32_t, std::string>> tiff_texts;  // tag, text: make, artist, ...
   std::vector<TiffBlock> tiff_blocks;                        // IPTC, Photoshop's resources

@@ -10,6 +10,9 @@
 #include "engine/status.h"
 #include "files.h"
 #include "pnm_file.h"
+#if GRAINLESS_HAVE_JPEG
+#include "jpeg_file.h"
+#endif
 #if GRAINLESS_HAVE_PNG
 #include "png_file.h"
 #endif
@@ -28,22 +31,25 @@ struct Extension {
 constexpr Extension kExtensions[] = {{".png", FileKind::kPng},   {".tif", FileKind::kTiff},
                                      {".tiff", FileKind::kTiff}, {".pgm", FileKind::kPgm},
                                      {".ppm", FileKind::kPpm},   {".pnm", FileKind::kPnm},
-                                     {".pam", FileKind::kPam},   {".pfm", FileKind::kPfm}};
+                                     {".pam", FileKind::kPam},   {".pfm", FileKind::kPfm},
+                                     {".jpg", FileKind::kJpeg},  {".jpeg", FileKind::kJpeg}};
 
 bool built_in(FileKind kind) {
   if (kind == FileKind::kPng) return GRAINLESS_HAVE_PNG;
   if (kind == FileKind::kTiff) return GRAINLESS_HAVE_TIFF;
+  if (kind == FileKind::kJpeg) return GRAINLESS_HAVE_JPEG;
   return true;
 }
 
 void check_built_in(FileKind kind, const std::string& path) {
   if (built_in(kind)) return;
-  fail_file(path, std::string("is a ") + (kind == FileKind::kPng ? "PNG" : "TIFF") +
+  const char* name = kind == FileKind::kPng ? "PNG" : kind == FileKind::kTiff ? "TIFF" : "JPEG";
+  fail_file(path, std::string("is a ") + name +
                       " file, and this build of grainless has no library for it; it knows " +
                       supported_kinds());
 }
 
-enum class Magic { kPng, kTiff, kPnm, kPfm };
+enum class Magic { kPng, kTiff, kJpeg, kPnm, kPfm };
 
 Magic magic_of(const InputFile& file) {
   std::array<unsigned char, 8> head{};
@@ -56,6 +62,7 @@ Magic magic_of(const InputFile& file) {
   if (starts("II*\0", 4) || starts("MM\0*", 4) || starts("II+\0", 4) || starts("MM\0+", 4)) {
     return Magic::kTiff;
   }
+  if (starts("\xff\xd8\xff", 3)) return Magic::kJpeg;
   for (const char* magic : {"P2", "P3", "P5", "P6", "P7"}) {
     if (starts(magic, 2)) return Magic::kPnm;
   }
@@ -80,6 +87,12 @@ Image read_known(const InputFile& file, Magic magic, const CancelToken* cancel) 
       return read_tiff(file, cancel);
 #endif
       break;
+    case Magic::kJpeg:
+      check_built_in(FileKind::kJpeg, file.path());
+#if GRAINLESS_HAVE_JPEG
+      return read_jpeg(file, cancel);
+#endif
+      break;
     case Magic::kPnm:
       return read_pnm(file, cancel);
     case Magic::kPfm:
@@ -99,6 +112,11 @@ std::vector<std::string> write_known(OutputFile& file, FileKind kind, const Imag
     case FileKind::kTiff:
 #if GRAINLESS_HAVE_TIFF
       return write_tiff(file, image, cancel);
+#endif
+      break;
+    case FileKind::kJpeg:
+#if GRAINLESS_HAVE_JPEG
+      return write_jpeg(file, image, cancel);
 #endif
       break;
     case FileKind::kPam:
@@ -124,7 +142,7 @@ bool is_integer(Component component) {
 
 std::string supported_kinds() {
   return std::string(GRAINLESS_HAVE_PNG ? "PNG, " : "") + (GRAINLESS_HAVE_TIFF ? "TIFF, " : "") +
-         "PGM, PPM, PAM, PFM";
+         (GRAINLESS_HAVE_JPEG ? "JPEG, " : "") + "PGM, PPM, PAM, PFM";
 }
 
 FileKind kind_of_output(const std::string& path) {
@@ -136,7 +154,8 @@ FileKind kind_of_output(const std::string& path) {
     check_built_in(known.kind, path);
     return known.kind;
   }
-  fail_file(path, "has no known extension: outputs are .png, .tif, .pgm, .ppm, .pnm, .pam or .pfm");
+  fail_file(path,
+            "has no known extension: outputs are .png, .tif, .jpg, .pgm, .ppm, .pnm, .pam or .pfm");
 }
 
 Image read_image(const std::string& path, const CancelToken* cancel) {
@@ -172,12 +191,14 @@ std::vector<std::string> write_layers(const std::string& path, std::span<const I
 
 Component component_for(FileKind kind, PixelFormat format, const std::string& path) {
   const bool pnm = kind == FileKind::kPgm || kind == FileKind::kPpm || kind == FileKind::kPnm;
-  if (format.has_alpha() && (pnm || kind == FileKind::kPfm)) {
+  const bool jpeg = kind == FileKind::kJpeg;
+  if (format.has_alpha() && (pnm || jpeg || kind == FileKind::kPfm)) {
     fail_file(path, "can't hold transparency: use .png, .tif or .pam");
   }
   if (kind == FileKind::kPgm && format.colours() == 3)
     fail_file(path, "can't hold colour: use .ppm");
   if (kind == FileKind::kPpm && format.colours() == 1) fail_file(path, "can't hold grey: use .pgm");
+  if (jpeg) return Component::kU8;
   if (kind == FileKind::kPfm) return Component::kFloat;
   if (kind == FileKind::kTiff || is_integer(format.component)) return format.component;
   return Component::kU16;
@@ -188,15 +209,20 @@ std::vector<std::string> losses(FileKind kind, const Image& image, const std::st
   const auto add = [&](const std::string& what) { lost.push_back("'" + path + "' " + what); };
   const Metadata& metadata = image.metadata;
   const bool png = kind == FileKind::kPng, tiff = kind == FileKind::kTiff;
-  if (!is_integer(image.format.component) && is_integer(component_for(kind, image.format, path))) {
+  const bool jpeg = kind == FileKind::kJpeg, plain = !png && !tiff && !jpeg;
+  const Component component = image.format.component;
+  if (jpeg && component != Component::kU8) {
+    add("holds 8-bit integers: finer steps are rounded");
+  } else if (!is_integer(component) && is_integer(component_for(kind, image.format, path))) {
     add("holds 16-bit integers: floating point values are clipped to 0..1 and rounded");
   }
-  if (!metadata.icc_profile.empty() && !png && !tiff) add("can't hold the colour profile");
-  if (metadata.orientation > 1 && !png && !tiff) add("can't say which way up the picture is");
-  if (!metadata.exif.empty() && !png && !tiff) add("does not keep the camera data (EXIF)");
-  if (!metadata.xmp.empty() && !png && !tiff) add("does not keep the description (XMP)");
-  if ((!metadata.tiff_texts.empty() || !metadata.tiff_blocks.empty()) && !tiff) {
-    add("does not keep the descriptions (captions, IPTC) of the TIFF file");
+  if (!metadata.icc_profile.empty() && plain) add("can't hold the colour profile");
+  if (metadata.orientation > 1 && plain) add("can't say which way up the picture is");
+  if (!metadata.exif.empty() && plain) add("does not keep the camera data (EXIF)");
+  if (!metadata.xmp.empty() && plain) add("does not keep the description (XMP)");
+  const bool texts = !metadata.tiff_texts.empty(), blocks = !metadata.tiff_blocks.empty();
+  if (!tiff && (texts || (blocks && !jpeg))) {
+    add("does not keep the descriptions (captions, IPTC) of the input");
   }
   if (!metadata.png_texts.empty() && !png) add("does not keep the texts of the PNG file");
   return lost;

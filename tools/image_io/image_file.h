@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures in files: PNG and TIFF where the build has libpng and libtiff, PNM, PAM and PFM always.
+// Pictures in files: PNG, TIFF and JPEG where the build has their libraries, PNM, PAM and PFM
+// always.
 #pragma once
 
 #include <span>
@@ -12,13 +13,13 @@
 
 namespace grainless::tools {
 
-enum class FileKind { kPng, kTiff, kPgm, kPpm, kPnm, kPam, kPfm };
+enum class FileKind { kPng, kTiff, kJpeg, kPgm, kPpm, kPnm, kPam, kPfm };
 
 // By the name's extension, as outputs are. Throws Error(kBadInput) when it is none of ours or this
 // build lacks the library.
 FileKind kind_of_output(const std::string& path);
 
-// "PNG, TIFF, PNM, PAM, PFM", as far as this build has them.
+// "PNG, TIFF, JPEG, PGM, PPM, PAM, PFM", as far as this build has them.
 std::string supported_kinds();
 
 // Inputs are told apart by what they hold, never by their names. Throws Error(kBadInput) with one

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include <jpeglib.h>
+
+#include "tool_testing.h"
+#include "tools/image_io/exif.h"
+#include "tools/image_io/image_file.h"
+
+namespace grainless::tools {
+namespace {
+
+// Smooth, so that little is lost.
+Image gradient(int32_t channels, int32_t width = 67, int32_t height = 45) {
+  Image image = make_image({Component::kU8, channels}, width, height, "gradient");
+  for (int32_t y = 0; y < height; ++y) {
+    for (int32_t x = 0; x < width; ++x) {
+      for (int32_t c = 0; c < channels; ++c) {
+        image.row(y)[x * channels + c] = static_cast<uint8_t>(40 + 2 * x + y * (c + 1) / 2);
+      }
+    }
+  }
+  return image;
+}
+
+double rms(const Image& a, const Image& b) {
+  EXPECT_EQ(a.format, b.format);
+  EXPECT_EQ(a.bytes(), b.bytes());
+  double sum = 0;
+  for (size_t i = 0; i < a.bytes(); ++i) sum += std::pow(a.pixels[i] - b.pixels[i], 2);
+  return std::sqrt(sum / static_cast<double>(a.bytes()));
+}
+
+std::vector<uint8_t> bytes_of(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
+const TiffBlock* block_of(const Metadata& metadata, uint32_t tag) {
+  for (const TiffBlock& block : metadata.tiff_blocks) {
+    if (block.tag == tag) return &block;
+  }
+  return nullptr;
+}
+
+void cut_file(const std::string& path, double share) {
+  std::filesystem::resize_file(
+      path, static_cast<uintmax_t>(share * static_cast<double>(std::filesystem::file_size(path))));
+}
+
+TEST(Jpeg, PicturesSurviveAlmost) {
+  const Folder folder;
+  for (int32_t channels : {1, 3}) {
+    const Image image = gradient(channels);
+    EXPECT_TRUE(write_image(folder.file("a.jpg"), gradient(channels)).empty());
+    EXPECT_LT(rms(read_image(folder.file("a.jpg")), image), 1.0) << channels;
+  }
+}
+
+// Colour at half the resolution would lose more.
+TEST(Jpeg, ColourIsAtFullResolution) {
+  const Folder folder;
+  Image image = make_image({Component::kU8, 3}, 64, 64, "stripes");
+  for (size_t i = 0; i < image.bytes(); ++i) image.pixels[i] = i / 3 % 2 == i % 3 / 2 ? 200 : 60;
+  Image copy = make_image(image.format, 64, 64, "copy");
+  std::copy_n(image.pixels.get(), image.bytes(), copy.pixels.get());
+  write_image(folder.file("a.jpeg"), std::move(copy));
+  EXPECT_LT(rms(read_image(folder.file("a.jpeg")), image), 8);
+}
+
+TEST(Jpeg, WhatGoesWithAPictureIsKept) {
+  const Folder folder;
+  Image image = gradient(3);
+  image.metadata.icc_profile.assign(100000, 7);  // takes two markers
+  image.metadata.exif = exif_with_orientation(6);
+  image.metadata.xmp = bytes_of("<x:xmpmeta/>");
+  image.metadata.resolution = Resolution{300 / 0.0254, 150 / 0.0254, true};
+  image.metadata.tiff_blocks.push_back({34377, 5, bytes_of("8BIM!")});
+  const Metadata before = image.metadata;
+  EXPECT_TRUE(write_image(folder.file("a.jpg"), std::move(image)).empty());
+  const Image read = read_image(folder.file("a.jpg"));
+  const Metadata& after = read.metadata;
+  EXPECT_TRUE(read.notes.empty());
+  EXPECT_EQ(after.icc_profile, before.icc_profile);
+  EXPECT_EQ(after.exif, before.exif);
+  EXPECT_EQ(after.orientation, 6);
+  EXPECT_EQ(after.xmp, before.xmp);
+  EXPECT_EQ(after.tiff_blocks, before.tiff_blocks);
+  ASSERT_TRUE(after.resolution.has_value());
+  EXPECT_NEAR(after.resolution->x, before.resolution->x, 1e-6);
+  EXPECT_NEAR(after.resolution->y, before.resolution->y, 1e-6);
+}
+
+TEST(Jpeg, IptcOfATiffFileGetsItsResource) {
+  const Folder folder;
+  Image image = gradient(1);
+  image.metadata.tiff_blocks.push_back({33723, 5, bytes_of("\x1c\x02xyz")});
+  image.metadata.orientation = 8;
+  EXPECT_TRUE(losses(FileKind::kJpeg, image, "a.jpg").empty());
+  write_image(folder.file("a.jpg"), std::move(image));
+  const Image read = read_image(folder.file("a.jpg"));
+  const TiffBlock* block = block_of(read.metadata, 34377);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(block->bytes, bytes_of(std::string("8BIM\4\4\0\0\0\0\0\5\x1c\2xyz\0", 18)));
+  EXPECT_EQ(read.metadata.orientation, 8);
+}
+
+TEST(Jpeg, WhatHasNoPlaceIsSaid) {
+  const Folder folder;
+  Image image = gradient(3);
+  image.metadata.exif.assign(70000, 1);
+  const std::vector<std::string> notes = write_image(folder.file("a.jpg"), std::move(image));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("EXIF"), std::string::npos);
+  EXPECT_LT(rms(read_image(folder.file("a.jpg")), gradient(3)), 1.0);
+
+  const Image deep = make_image({Component::kU16, 3}, 2, 2, "deep");
+  ASSERT_EQ(losses(FileKind::kJpeg, deep, "a.jpg").size(), 1u);
+  EXPECT_NE(losses(FileKind::kJpeg, deep, "a.jpg")[0].find("8-bit"), std::string::npos);
+  EXPECT_EQ(component_for(FileKind::kJpeg, deep.format, "a.jpg"), Component::kU8);
+  const PixelFormat rgba{Component::kU8, 4};
+  EXPECT_NE(refusal([&] { component_for(FileKind::kJpeg, rgba, "x.jpg"); }).find("transparency"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] {
+              write_image(folder.file("b.jpg"), make_image({Component::kU8, 1}, 70000, 1, "b"));
+            }).find("can't hold sides"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("b.jpg")));
+}
+
+TEST(Jpeg, DamagedFilesAreRefused) {
+  const Folder folder;
+  write_image(folder.file("a.jpg"), gradient(3, 300, 200));
+  cut_file(folder.file("a.jpg"), 0.7);
+  EXPECT_NE(refusal([&] { read_image(folder.file("a.jpg")); }).find("truncated"),
+            std::string::npos);
+  write_text(folder.file("b.jpg"), "\xff\xd8\xff and nothing that makes sense");
+  EXPECT_NE(refusal([&] { read_image(folder.file("b.jpg")); }).find("can't be read"),
+            std::string::npos);
+}
+
+// Read, or refused with a sentence: never a crash, never for ever.
+void read_or_refuse(const std::string& path) {
+  try {
+    read_image(path);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput) << error.what();
+  }
+}
+
+TEST(Jpeg, DamageAnywhereIsSurvived) {
+  const Folder folder;
+  Image image = gradient(3, 40, 30);
+  image.metadata.icc_profile.assign(300, 7);
+  image.metadata.exif = exif_with_orientation(3);
+  write_image(folder.file("a.jpg"), std::move(image));
+  const std::vector<uint8_t> whole = file_bytes(folder.file("a.jpg"));
+  for (size_t at = 3; at < whole.size(); at += 5) {
+    std::vector<uint8_t> damaged = whole;
+    damaged[at] ^= static_cast<uint8_t>(1 + at % 255);
+    write_bytes(folder.file("b.jpg"), damaged);
+    read_or_refuse(folder.file("b.jpg"));
+    damaged.resize(at);
+    write_bytes(folder.file("b.jpg"), damaged);
+    EXPECT_FALSE(refusal([&] { read_image(folder.file("b.jpg")); }).empty()) << at;
+  }
+}
+
+TEST(Jpeg, CmykIsRefused) {
+  const Folder folder;
+  FILE* file = std::fopen(folder.file("a.jpg").c_str(), "wb");
+  ASSERT_NE(file, nullptr);
+  jpeg_error_mgr errors;
+  jpeg_compress_struct jpeg{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&jpeg);
+  jpeg_stdio_dest(&jpeg, file);
+  jpeg.image_width = jpeg.image_height = 1;
+  jpeg.input_components = 4;
+  jpeg.in_color_space = JCS_CMYK;
+  jpeg_set_defaults(&jpeg);
+  jpeg_start_compress(&jpeg, TRUE);
+  JSAMPLE pixel[4] = {1, 2, 3, 4};
+  JSAMPROW row = pixel;
+  jpeg_write_scanlines(&jpeg, &row, 1);
+  jpeg_finish_compress(&jpeg);
+  jpeg_destroy_compress(&jpeg);
+  std::fclose(file);
+  EXPECT_NE(refusal([&] { read_image(folder.file("a.jpg")); }).find("CMYK"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace grainless::tools

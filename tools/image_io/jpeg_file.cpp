@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+// JPEG through libjpeg. Its errors come by longjmp: what stands between setjmp and a call of it has
+// no destructors to run.
+#include "jpeg_file.h"
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+#include "engine/status.h"
+#include "exif.h"
+
+namespace grainless::tools {
+namespace {
+
+constexpr int kQuality = 95;
+constexpr size_t kLargestMarker = 65533;  // bytes of content
+constexpr int kExifMarker = JPEG_APP0 + 1, kIccMarker = JPEG_APP0 + 2,
+              kPhotoshopMarker = JPEG_APP0 + 13;
+constexpr uint32_t kPhotoshopTag = 34377, kIptcTag = 33723;  // TIFF's tags of the same blocks
+constexpr double kMetresInInch = 0.0254;
+
+using namespace std::string_view_literals;
+constexpr std::string_view kExif = "Exif\0\0"sv, kXmp = "http://ns.adobe.com/xap/1.0/\0"sv,
+                           kMoreXmp = "http://ns.adobe.com/xmp/extension/\0"sv,
+                           kPhotoshop = "Photoshop 3.0\0"sv;
+
+// The longjmp target and messages of one libjpeg object.
+struct Trouble {
+  jpeg_error_mgr manager;  // first: libjpeg knows its address
+  std::jmp_buf jump;
+  char text[JMSG_LENGTH_MAX] = "";
+  char warning[JMSG_LENGTH_MAX] = "";  // the first one
+  bool ended = false;                  // the file, before the picture
+
+  Trouble() {
+    jpeg_std_error(&manager);
+    manager.error_exit = [](j_common_ptr object) {
+      Trouble& self = of(object);
+      self.manager.format_message(object, self.text);
+      std::longjmp(self.jump, 1);
+    };
+    manager.emit_message = [](j_common_ptr object, int level) {
+      Trouble& self = of(object);
+      if (level >= 0) return;
+      ++self.manager.num_warnings;
+      if (self.manager.msg_code == JWRN_JPEG_EOF) self.ended = true;
+      if (self.warning[0] == '\0') self.manager.format_message(object, self.warning);
+    };
+    manager.output_message = [](j_common_ptr) {};
+  }
+
+  static Trouble& of(j_common_ptr object) { return *reinterpret_cast<Trouble*>(object->err); }
+};
+
+template <typename Body>
+void guarded(Trouble& trouble, const std::string& path, const char* doing, const Body& body) {
+  if (setjmp(trouble.jump) != 0) fail_file(path, std::string(doing) + trouble.text);
+  body();
+}
+
+struct Reader {
+  Trouble trouble;
+  jpeg_decompress_struct jpeg{};
+  Reader() {
+    jpeg.err = &trouble.manager;
+    jpeg_create_decompress(&jpeg);
+  }
+  ~Reader() { jpeg_destroy_decompress(&jpeg); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+};
+
+struct Writer {
+  Trouble trouble;
+  jpeg_compress_struct jpeg{};
+  Writer() {
+    jpeg.err = &trouble.manager;
+    jpeg_create_compress(&jpeg);
+  }
+  ~Writer() { jpeg_destroy_compress(&jpeg); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+};
+
+constexpr char kReading[] = "can't be read: ", kWriting[] = "can't be written: ";
+
+void read_header(Reader& reader, const InputFile& file) {
+  jpeg_decompress_struct& jpeg = reader.jpeg;
+  guarded(reader.trouble, file.path(), kReading, [&] {
+    jpeg_stdio_src(&jpeg, file.stream());
+    for (int marker : {kExifMarker, kIccMarker, kPhotoshopMarker}) {
+      jpeg_save_markers(&jpeg, marker, 0xFFFF);
+    }
+    jpeg_read_header(&jpeg, TRUE);
+  });
+  const bool grey = jpeg.num_components == 1;
+  if (jpeg.num_components == 4) fail_file(file.path(), "is in CMYK colours");
+  if (!grey && jpeg.num_components != 3) {
+    fail_file(file.path(), "has " + std::to_string(jpeg.num_components) + " colours");
+  }
+  jpeg.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
+}
+
+void read_pixels(Reader& reader, const InputFile& file, Image& image, const CancelToken* cancel) {
+  guarded(reader.trouble, file.path(), kReading, [&] {
+    jpeg_start_decompress(&reader.jpeg);
+    for (int32_t y = 0; y < image.height; ++y) {
+      if (cancel != nullptr && cancel->cancelled()) return;
+      JSAMPROW row = image.row(y);
+      jpeg_read_scanlines(&reader.jpeg, &row, 1);
+    }
+    jpeg_finish_decompress(&reader.jpeg);
+  });
+  stop_if_cancelled(cancel);
+  if (reader.trouble.ended) fail_file(file.path(), "is truncated");
+  if (reader.trouble.warning[0] != '\0') {
+    image.notes.push_back("'" + file.path() + "': " + reader.trouble.warning);
+  }
+}
+
+bool starts(std::span<const uint8_t> bytes, std::string_view text) {
+  return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
+}
+
+void append(std::vector<uint8_t>& to, std::span<const uint8_t> bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+void read_markers(const jpeg_decompress_struct& jpeg, const std::string& path, Image& image) {
+  Metadata& metadata = image.metadata;
+  std::vector<uint8_t> photoshop;
+  for (const jpeg_marker_struct* m = jpeg.marker_list; m != nullptr; m = m->next) {
+    const std::span<const uint8_t> bytes(m->data, m->data_length);
+    if (m->marker == kExifMarker && starts(bytes, kExif) && metadata.exif.empty()) {
+      append(metadata.exif, bytes.subspan(kExif.size()));
+    } else if (m->marker == kExifMarker && starts(bytes, kXmp) && metadata.xmp.empty()) {
+      append(metadata.xmp, bytes.subspan(kXmp.size()));
+    } else if (m->marker == kExifMarker && starts(bytes, kMoreXmp)) {
+      image.notes.push_back("'" + path + "': the long part of its description (XMP) is left out");
+    } else if (m->marker == kPhotoshopMarker && starts(bytes, kPhotoshop)) {
+      append(photoshop, bytes.subspan(kPhotoshop.size()));
+    }
+  }
+  if (photoshop.empty()) return;
+  const auto count = static_cast<uint32_t>(photoshop.size());
+  metadata.tiff_blocks.push_back({kPhotoshopTag, count, std::move(photoshop)});
+}
+
+void read_profile(Reader& reader, const std::string& path, Metadata& metadata) {
+  JOCTET* profile = nullptr;
+  unsigned int bytes = 0;
+  bool found = false;
+  guarded(reader.trouble, path, kReading,
+          [&] { found = jpeg_read_icc_profile(&reader.jpeg, &profile, &bytes) != 0; });
+  if (!found) return;
+  metadata.icc_profile.assign(profile, profile + bytes);
+  std::free(profile);
+}
+
+void read_resolution(const jpeg_decompress_struct& jpeg, Metadata& metadata) {
+  constexpr int kInch = 1, kCentimetre = 2;
+  const double x = jpeg.X_density, y = jpeg.Y_density;
+  if (jpeg.saw_JFIF_marker == 0 || x == 0 || y == 0) return;
+  if (jpeg.density_unit == kInch) {
+    metadata.resolution = Resolution{x / kMetresInInch, y / kMetresInInch, true};
+  } else if (jpeg.density_unit == kCentimetre) {
+    metadata.resolution = Resolution{x * 100, y * 100, true};
+  } else if (x != y) {
+    metadata.resolution = Resolution{x, y, false};
+  }
+}
+
+void set_layout(jpeg_compress_struct& jpeg, const Image& image) {
+  jpeg.image_width = static_cast<JDIMENSION>(image.width);
+  jpeg.image_height = static_cast<JDIMENSION>(image.height);
+  jpeg.input_components = image.format.channels;
+  jpeg.in_color_space = image.format.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(&jpeg);
+  jpeg_set_quality(&jpeg, kQuality, TRUE);
+  jpeg.optimize_coding = TRUE;
+  for (int i = 0; i < jpeg.num_components; ++i) {
+    jpeg.comp_info[i].h_samp_factor = jpeg.comp_info[i].v_samp_factor = 1;
+  }
+}
+
+void set_resolution(jpeg_compress_struct& jpeg, const Metadata& metadata) {
+  if (!metadata.resolution) return;
+  const auto& [x, y, metric] = *metadata.resolution;
+  // Without a unit only the ratio counts.
+  const double scale = metric ? kMetresInInch : 1000 / std::max(x, y);
+  const auto density = [&](double value) {
+    return static_cast<UINT16>(std::clamp(value * scale + 0.5, 1.0, 65535.0));
+  };
+  jpeg.density_unit = metric ? 1 : 0;
+  jpeg.X_density = density(x);
+  jpeg.Y_density = density(y);
+}
+
+// IPTC's records as Photoshop's resource 0x0404, the only place that JPEG files have for them.
+std::vector<uint8_t> iptc_resource(const std::vector<uint8_t>& records) {
+  std::vector<uint8_t> resource = {'8', 'B', 'I', 'M', 4, 4, 0, 0};
+  for (int shift : {24, 16, 8, 0})
+    resource.push_back(static_cast<uint8_t>(records.size() >> shift));
+  append(resource, records);
+  if (records.size() % 2 != 0) resource.push_back(0);
+  return resource;
+}
+
+struct Marker {
+  int number;
+  std::vector<uint8_t> bytes;
+};
+
+// What goes into the file beside the picture; `notes` gets what has no place.
+std::vector<Marker> markers_of(const Metadata& metadata, const std::string& path,
+                               std::vector<std::string>& notes) {
+  std::vector<Marker> markers;
+  const auto add = [&](int number, std::string_view head, std::span<const uint8_t> bytes,
+                       const char* what) {
+    if (bytes.empty()) return;
+    if (head.size() + bytes.size() > kLargestMarker) {
+      return notes.push_back("'" + path + "': " + what + " has no place and was left out");
+    }
+    Marker marker{number, {head.begin(), head.end()}};
+    append(marker.bytes, bytes);
+    markers.push_back(std::move(marker));
+  };
+  const bool turned = metadata.exif.empty() && metadata.orientation > 1;
+  add(kExifMarker, kExif, turned ? exif_with_orientation(metadata.orientation) : metadata.exif,
+      "the camera data (EXIF)");
+  add(kExifMarker, kXmp, metadata.xmp, "the description (XMP)");
+  std::vector<uint8_t> resources;
+  for (const TiffBlock& block : metadata.tiff_blocks) {
+    if (block.tag == kPhotoshopTag) resources = block.bytes;
+    if (block.tag == kIptcTag && resources.empty()) resources = iptc_resource(block.bytes);
+  }
+  add(kPhotoshopMarker, kPhotoshop, resources, "the description (IPTC)");
+  return markers;
+}
+
+}  // namespace
+
+Image read_jpeg(const InputFile& file, const CancelToken* cancel) {
+  Reader reader;
+  read_header(reader, file);
+  const PixelFormat format{Component::kU8, reader.jpeg.num_components};
+  Image image = make_image(format, reader.jpeg.image_width, reader.jpeg.image_height, file.path());
+  read_markers(reader.jpeg, file.path(), image);
+  read_profile(reader, file.path(), image.metadata);
+  read_resolution(reader.jpeg, image.metadata);
+  image.metadata.orientation = exif_orientation(image.metadata.exif);
+  read_pixels(reader, file, image, cancel);
+  return image;
+}
+
+std::vector<std::string> write_jpeg(OutputFile& file, const Image& image,
+                                    const CancelToken* cancel) {
+  constexpr int32_t kMostSide = JPEG_MAX_DIMENSION;
+  if (image.width > kMostSide || image.height > kMostSide) {
+    fail_file(file.path(), "can't hold sides of more than " + std::to_string(kMostSide) +
+                               " pixels: use .png or .tif");
+  }
+  std::vector<std::string> notes;
+  const Metadata& metadata = image.metadata;
+  const std::vector<Marker> markers = markers_of(metadata, file.path(), notes);
+  Writer writer;
+  jpeg_compress_struct& jpeg = writer.jpeg;
+  guarded(writer.trouble, file.path(), kWriting, [&] {
+    jpeg_stdio_dest(&jpeg, file.stream());
+    set_layout(jpeg, image);
+    set_resolution(jpeg, metadata);
+    jpeg_start_compress(&jpeg, TRUE);
+    for (const Marker& marker : markers) {
+      jpeg_write_marker(&jpeg, marker.number, marker.bytes.data(),
+                        static_cast<unsigned int>(marker.bytes.size()));
+    }
+    if (!metadata.icc_profile.empty()) {
+      jpeg_write_icc_profile(&jpeg, metadata.icc_profile.data(),
+                             static_cast<unsigned int>(metadata.icc_profile.size()));
+    }
+    for (int32_t y = 0; y < image.height; ++y) {
+      if (cancel != nullptr && cancel->cancelled()) return;
+      JSAMPROW row = const_cast<JSAMPROW>(image.row(y));  // the parameter lacks its const
+      jpeg_write_scanlines(&jpeg, &row, 1);
+    }
+    jpeg_finish_compress(&jpeg);
+  });
+  return notes;
+}
+
+}  // namespace grainless::tools
