@@ -101,13 +101,15 @@ void run_channel(const StageJob& job, int c, double progress_from, double progre
   const bool first = job.pilot.data == nullptr;
   const int patch = job.stage->patch;
   const bool ridge = job.stage->rule == static_cast<int32_t>(GroupRule::kRidge);
+  const bool hadamard = job.stage->transform == static_cast<int32_t>(Transform::kHadamard);
+  const bool by_matrices = patch > 8 || (first && (patch < 8 || hadamard));
   size_t bytes = sizeof(PixelSums) * rect.width * rect.height;
-  const auto filter = in_fourier_basis(*job.stage)        ? filter_stage_dft
-                      : ridge                             ? filter_stage_ridge
-                      : patch > 8 || (first && patch < 8) ? filter_stage_any
-                      : first                             ? filter_first_stage
-                      : filter_stage_fits(job)            ? filter_stage
-                                                          : filter_stage_any;
+  const auto filter = in_fourier_basis(*job.stage) ? filter_stage_dft
+                      : ridge                      ? filter_stage_ridge
+                      : by_matrices                ? filter_stage_any
+                      : first                      ? filter_first_stage
+                      : filter_stage_fits(job)     ? filter_stage
+                                                   : filter_stage_any;
   const bool of_patches = filter == filter_stage;
   if (of_patches) {
     const Rect map = job.map_rect();

@@ -107,8 +107,8 @@ float patch_sums_ratio(const Bm3dStage& stage, int c);
 // Fills job.match_plane, then job.groups (bm3d_match.cu).
 void match_stage(const StageJob& job);
 
-// Adds all groups' estimates of channel c to job.sums: of the first stage with patches of 8 x 8
-// (bm3d_filter_first.cu),
+// Adds all groups' estimates of channel c to job.sums: of the first stage with patches of 8 x 8,
+// but for the Hadamard transform (bm3d_filter_first.cu),
 void filter_first_stage(const StageJob& job, int c, double progress_from, double progress_to);
 // of the second with patches up to 8 x 8 to job.patch_sums() (bm3d_filter.cu),
 void filter_stage(const StageJob& job, int c, double progress_from, double progress_to);

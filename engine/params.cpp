@@ -20,7 +20,8 @@ constexpr Choice kQualities[] = {
 constexpr Choice kTransforms[] = {{"bior1.5", N_("Biorthogonal wavelet 1.5")},
                                   {"dct", N_("Cosine")},
                                   {"dft", N_("Fourier")},
-                                  {"haar", N_("Haar wavelet")}};
+                                  {"haar", N_("Haar wavelet")},
+                                  {"hadamard", N_("Hadamard")}};
 constexpr Choice kStages[] = {{"all", N_("All")}, {"first", N_("Only the first")}};
 constexpr Choice kCentres[] = {
     {"max", N_("Largest other weight")}, {"one", N_("One")}, {"zero", N_("Zero")}};

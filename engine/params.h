@@ -15,7 +15,7 @@ namespace grainless {
 
 enum class Method : int32_t { kBm3d = 0, kNlm = 1, kSwNlm = 2 };
 enum class Quality : int32_t { kFast = 0, kNormal = 1, kHigh = 2 };
-enum class Transform : int32_t { kBior15 = 0, kDct = 1, kDft = 2, kHaar = 3 };
+enum class Transform : int32_t { kBior15 = 0, kDct = 1, kDft = 2, kHaar = 3, kHadamard = 4 };
 enum class Stages : int32_t { kAll = 0, kFirst = 1 };
 enum class Centre : int32_t { kMax = 0, kOne = 1, kZero = 2 };
 enum class WeightRule : int32_t { kLessNoise = 0, kClassic = 1 };

@@ -2,6 +2,7 @@
 #include "transforms.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
@@ -18,6 +19,17 @@ Matrix dct_matrix(int32_t size) {
     const double scale = std::sqrt((k == 0 ? 1.0 : 2.0) / size);
     for (int32_t i = 0; i < size; ++i) {
       m[k * size + i] = scale * std::cos(std::numbers::pi * (i + 0.5) * k / size);
+    }
+  }
+  return m;
+}
+
+// Walsh functions in Hadamard's order: signs alone.
+Matrix hadamard_matrix(int32_t size) {
+  Matrix m(static_cast<size_t>(size) * size);
+  for (uint32_t row = 0; row < static_cast<uint32_t>(size); ++row) {
+    for (uint32_t i = 0; i < static_cast<uint32_t>(size); ++i) {
+      m[row * size + i] = std::popcount(row & i) % 2 == 0 ? 1.0 : -1.0;
     }
   }
   return m;
@@ -121,8 +133,9 @@ PatchBasis patch_basis(Transform transform, int32_t size) {
   }
   const bool power_of_two = (size & (size - 1)) == 0;
   if (!power_of_two) transform = Transform::kDct;
-  Matrix forward =
-      transform == Transform::kDct ? dct_matrix(size) : wavelet_matrix(transform, size);
+  Matrix forward = transform == Transform::kDct        ? dct_matrix(size)
+                   : transform == Transform::kHadamard ? hadamard_matrix(size)
+                                                       : wavelet_matrix(transform, size);
   normalise_rows(forward, size);
   Matrix inverse = inverse_of(forward, size);
   return {transform, std::move(forward), std::move(inverse)};

@@ -16,8 +16,8 @@ struct PatchBasis {
 };
 
 // Any transform but kDft. kBior15 (Cohen, Daubechies, Feauveau 1992: biorthogonal spline
-// wavelet 1.5, periodised, all levels) and kHaar need a power of two; other sizes get the cosine
-// transform (DCT-II).
+// wavelet 1.5, periodised, all levels), kHaar and kHadamard need a power of two; other sizes get
+// the cosine transform (DCT-II).
 PatchBasis patch_basis(Transform transform, int32_t size);
 
 // Kaiser window of `size` samples: I0(beta sqrt(1 - (2i/(size-1) - 1)^2)) / I0(beta).

@@ -224,7 +224,7 @@ HWY_INLINE void filter_with(const Basis& basis, const GroupFilter& filter, const
 
 void filter_any(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
   const FilterTables& tables = *filter.tables;
-  if (tables.patch != 8) {
+  if (tables.patch != 8 || tables.transform == Transform::kHadamard) {
     filter_with(MatrixBasis(tables), filter, group, c);
   } else if (tables.transform == Transform::kDct) {
     const Basis8<DctPass<RowOps>, Dct8> basis(tables.dct, tables.dct);

@@ -321,7 +321,8 @@ TEST(Bm3dCuda, PilotsAreTheCpusToTheBit) {
   }
   for (int32_t patch = 2; patch <= kMaxPatch; ++patch) {
     // The Fourier transform is left to libraries, whose last bits differ.
-    for (Transform transform : {Transform::kBior15, Transform::kDct, Transform::kHaar}) {
+    for (Transform transform :
+         {Transform::kBior15, Transform::kDct, Transform::kHaar, Transform::kHadamard}) {
       SCOPED_TRACE(testing::Message()
                    << "patch " << patch << " transform " << static_cast<int32_t>(transform));
       Params params = small_params(13, patch, (patch + 1) / 2, 2 << patch % 5);
@@ -337,6 +338,7 @@ TEST(Bm3dCuda, PlaceAndTimeDoNotMatter) {
        std::vector<std::tuple<int, int, int, Transform>>{{8, 3, 3, Transform::kBior15},
                                                          {5, 4, 1, Transform::kBior15},
                                                          {12, 7, 1, Transform::kBior15},
+                                                         {8, 3, 3, Transform::kHadamard},
                                                          {8, 3, 3, Transform::kDft},
                                                          {5, 4, 1, Transform::kDft},
                                                          {11, 7, 1, Transform::kDft}}) {

@@ -150,7 +150,7 @@ void expect_stages_agree(const LevelPlan& level, const Planes& image) {
 
 TEST(Bm3d, StagesAgreeWithTheTwinForAllPatchesAndTransforms) {
   for (int32_t patch = 2; patch <= kMaxPatch; ++patch) {
-    for (int32_t transform = 0; transform < 4; ++transform) {
+    for (int32_t transform = 0; transform < 5; ++transform) {
       SCOPED_TRACE(testing::Message() << "patch " << patch << " transform " << transform);
       Params params = small_params(9, patch, (patch + 1) / 2, 8);
       params.transform = transform;
@@ -220,6 +220,7 @@ TEST(Bm3d, PlaceAndThreadsDoNotMatter) {
         {5, 4, 1, Quality::kNormal, Transform::kBior15},
         {12, 7, 1, Quality::kNormal, Transform::kBior15},
         {8, 4, 1, Quality::kHigh, Transform::kBior15},
+        {8, 3, 3, Quality::kNormal, Transform::kHadamard},
         {8, 3, 1, Quality::kNormal, Transform::kDft},
         {5, 4, 3, Quality::kNormal, Transform::kDft}}) {
     Params params = small_params(17, patch, step, 16);
@@ -261,7 +262,7 @@ TEST(Bm3d, ConstantImageStaysConstant) {
   for (float value : {0.0f, 0.3f, 128.0f, 255.0f, 900.0f}) {
     Planes image(1, {0, 0, 50, 40});
     image = changed(image, image.rect(), [&](int32_t, int32_t, int32_t) { return value; });
-    for (int32_t transform = 0; transform < 4; ++transform) {
+    for (int32_t transform = 0; transform < 5; ++transform) {
       Params params;
       params.transform = transform;
       for (const Params& p : {params, high(params)}) {

@@ -35,7 +35,8 @@ TEST_P(Basis, InverseUndoesForwardAndRowsHaveUnitNorm) {
 
 INSTANTIATE_TEST_SUITE_P(AllSizes, Basis,
                          ::testing::Combine(::testing::Values(Transform::kBior15, Transform::kDct,
-                                                              Transform::kHaar),
+                                                              Transform::kHaar,
+                                                              Transform::kHadamard),
                                             ::testing::Range(2, 17)));
 
 TEST(Transforms, Bior15IsTheSplineWavelet) {
@@ -52,6 +53,18 @@ TEST(Transforms, Bior15IsTheSplineWavelet) {
 TEST(Transforms, WaveletsNeedAPowerOfTwo) {
   EXPECT_EQ(patch_basis(Transform::kBior15, 7).transform, Transform::kDct);
   EXPECT_EQ(patch_basis(Transform::kBior15, 16).transform, Transform::kBior15);
+  EXPECT_EQ(patch_basis(Transform::kHadamard, 12).transform, Transform::kDct);
+}
+
+TEST(Transforms, HadamardHasSignsAlone) {
+  const PatchBasis basis = patch_basis(Transform::kHadamard, 8);
+  EXPECT_EQ(basis.transform, Transform::kHadamard);
+  for (double value : basis.forward) EXPECT_NEAR(std::abs(value), std::sqrt(1.0 / 8), 1e-12);
+  for (int32_t i = 0; i < 8; ++i) {  // symmetric, its own inverse
+    for (int32_t k = 0; k < 8; ++k) {
+      EXPECT_NEAR(basis.forward[i * 8 + k], basis.inverse[k * 8 + i], 1e-12);
+    }
+  }
 }
 
 TEST(Transforms, KaiserWindowIsSymmetricAndPeaksInTheMiddle) {

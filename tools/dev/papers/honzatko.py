@@ -11,6 +11,10 @@ SYSTEMS = {
     "both stages, DFT, then DCT": {"transform": "dft"},
     "first stage, bior1.5": {"stages": "first"},
     "both stages, bior1.5, then DCT": {},
+    "first stage, DCT": {"transform": "dct", "stages": "first"},
+    "both stages, DCT, then DCT": {"transform": "dct"},
+    "first stage, Hadamard": {"transform": "hadamard", "stages": "first"},
+    "both stages, Hadamard, then DCT": {"transform": "hadamard"},
 }
 HIS_SYSTEM = "first stage, DFT"
 HIS_DB = 32.27
