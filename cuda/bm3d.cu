@@ -208,8 +208,9 @@ void run_bm3d(const MethodJob& job) {
   stage.noisy = job.source;
   for (int s = 0; s < level.stage_count; ++s) {
     stage.stage = &level.bm3d[s];
-    if (s > 0) stage.pilot = estimate[s - 1];
-    if (s > 0) stage.first = estimate[0];
+    const int matched = level.matched_on(s), pilot = level.pilot_of(s);
+    stage.first = matched >= 0 ? estimate[matched] : DevicePlanes{};
+    stage.pilot = pilot >= 0 ? estimate[pilot] : DevicePlanes{};
     stage.out = estimate[s];
     stage.progress_from = stage.progress_to;
     stage.progress_to = stage.progress_from + cost_of(level.bm3d[s]) / all;

@@ -55,8 +55,8 @@ struct StageJob {
   const MethodJob* method;
   const Bm3dStage* stage;
   DevicePlanes noisy;
-  DevicePlanes pilot;  // the stage's before; data is null in stage 1
-  DevicePlanes first;  // the first stage's estimate, which is matched on; null in stage 1
+  DevicePlanes pilot;  // the estimate of the stage before; data is null for hard thresholds
+  DevicePlanes first;  // the estimate that is matched on; null: the noisy picture is
   DevicePlanes out;
   double progress_from, progress_to;
   // What run_bm3d_stage adds: buffers in its scratch memory, and limits of the device.

@@ -49,7 +49,9 @@ int32_t open(uint32_t device, uint64_t memory_limit, AbiSession** out, AbiMessag
 int32_t supports(const Plan* plan, AbiMessage* message) {
   return enter(message, [&] {
     const bool bm3d = plan->method == static_cast<int32_t>(Method::kBm3d);
-    if (bm3d && in_fourier_basis(plan->level[0].bm3d[0])) open_fft();
+    for (int s = 0; bm3d && s < plan->level[0].stage_count; ++s) {
+      if (in_fourier_basis(plan->level[0].bm3d[s])) open_fft();
+    }
   });
 }
 

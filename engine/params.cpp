@@ -22,6 +22,7 @@ constexpr Choice kTransforms[] = {{"bior1.5", N_("Biorthogonal wavelet 1.5")},
                                   {"dft", N_("Fourier")},
                                   {"haar", N_("Haar wavelet")},
                                   {"hadamard", N_("Hadamard")}};
+constexpr Choice kMatchings[] = {{"noisy", N_("As it is")}, {"prefiltered", N_("Prefiltered")}};
 constexpr Choice kStages[] = {{"all", N_("All")}, {"first", N_("Only the first")}};
 constexpr Choice kCentres[] = {
     {"max", N_("Largest other weight")}, {"one", N_("One")}, {"zero", N_("Zero")}};
@@ -162,6 +163,11 @@ const ParamSpec kSpecs[] = {
      N_("Patch transform of the first stage of BM3D; the cosine and Fourier transforms keep fine "
         "textures, the "
         "wavelets keep edges.")},
+    {"matching", ParamType::kChoice, &Params::matching, 0, 0, 0, 0, kMatchings,
+     ParamGroup::kAdvanced, N_("Picture compared"),
+     N_("On what the first stage of BM3D looks for similar patches. A prefiltered picture is what "
+        "the method's first paper took at strong noise (sigma above 40). It is there to compare: "
+        "it takes longer and loses about half a decibel.")},
     {"stages", ParamType::kChoice, &Params::stages, 0, 0, 0, 0, kStages, ParamGroup::kAdvanced,
      N_("Stages taken"),
      N_("How far BM3D goes. The first stage alone (hard threshold) takes half the time and loses "
@@ -402,7 +408,8 @@ bool is_picture_param(const ParamSpec& spec) {
 bool param_applies(const Params& params, std::string_view key) {
   if (params.depth > 0 && (key == "quality" || key == "scales")) return false;
   const bool bm3d = params.method == static_cast<int32_t>(Method::kBm3d);
-  if (key == "step" || key == "group" || key == "transform" || key == "stages") {
+  if (key == "step" || key == "group" || key == "transform" || key == "matching" ||
+      key == "stages") {
     return bm3d;
   }
   if (key == "centre") return !bm3d;

@@ -16,6 +16,7 @@ namespace grainless {
 enum class Method : int32_t { kBm3d = 0, kNlm = 1, kSwNlm = 2 };
 enum class Quality : int32_t { kFast = 0, kNormal = 1, kHigh = 2 };
 enum class Transform : int32_t { kBior15 = 0, kDct = 1, kDft = 2, kHaar = 3, kHadamard = 4 };
+enum class Matching : int32_t { kNoisy = 0, kPrefiltered = 1 };
 enum class Stages : int32_t { kAll = 0, kFirst = 1 };
 enum class Centre : int32_t { kMax = 0, kOne = 1, kZero = 2 };
 enum class WeightRule : int32_t { kLessNoise = 0, kClassic = 1 };
@@ -34,6 +35,7 @@ struct Params {
   int32_t step = 0;
   int32_t group = 0;
   int32_t transform = 0;  // Transform
+  int32_t matching = 0;   // Matching
   int32_t stages = 0;     // Stages
   int32_t centre = 0;     // Centre
   int32_t weights = 0;    // WeightRule

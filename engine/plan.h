@@ -20,7 +20,7 @@ namespace grainless {
 
 inline constexpr int32_t kMaxPatch = 16;
 inline constexpr int32_t kMaxGroup = 32;
-inline constexpr int32_t kMaxBm3dStages = 3;
+inline constexpr int32_t kMaxBm3dStages = 4;
 inline constexpr int32_t kFillRadius = 8;  // pixels round an invalid one whose mean replaces it
 
 // A BM3D candidate is one 32-bit key: bits 31..12 distance (sum of squared differences of match
@@ -146,13 +146,26 @@ struct SwNlmPlan {
 };
 
 struct LevelPlan {
-  // Of BM3D. Each stage's estimate is the next one's pilot; all but the first match on the first
-  // one's, which is the same bits on every backend (bm3d_math.h).
+  // Of BM3D. One or two stages of hard thresholds come first, whose estimates are the same bits on
+  // every backend (bm3d_math.h). Of two the first is the prefilter, with groups of one patch.
   int32_t stage_count;
   Bm3dStage bm3d[kMaxBm3dStages];
   NlmPlan nlm;
   SwNlmPlan sw_nlm;
   int32_t reach;  // pixels of this level round a pixel that the method looks at
+
+  // The stage whose estimate stage s matches on, -1: none, on the noisy picture. A hard threshold
+  // matches on what is before it, all others on the last hard threshold's estimate.
+  int32_t matched_on(int32_t s) const {
+    int32_t stage = s - 1;
+    while (stage >= 0 && has_pilot(s) && has_pilot(stage)) --stage;
+    return stage;
+  }
+  // The stage whose estimate is stage s's pilot, -1: none.
+  int32_t pilot_of(int32_t s) const { return has_pilot(s) ? s - 1 : -1; }
+  bool has_pilot(int32_t s) const {
+    return bm3d[s].rule != static_cast<int32_t>(GroupRule::kHardThreshold);
+  }
 };
 
 struct Plan {

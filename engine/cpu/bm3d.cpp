@@ -65,8 +65,9 @@ void run_bm3d(const MethodJob& job) {
   Planes estimate[kMaxBm3dStages];
   for (int32_t s = 0; s < level.stage_count; ++s) {
     stage.stage = &level.bm3d[s];
-    stage.first = s > 0 ? &estimate[0] : nullptr;
-    stage.pilot = s > 0 ? &estimate[s - 1] : nullptr;
+    const int32_t matched = level.matched_on(s), pilot = level.pilot_of(s);
+    stage.first = matched >= 0 ? &estimate[matched] : nullptr;
+    stage.pilot = pilot >= 0 ? &estimate[pilot] : nullptr;
     stage.wanted = wanted[s];
     stage.progress_from = stage.progress_to;
     stage.progress_to = stage.progress_from + cost_of(level.bm3d[s]) / all;
@@ -80,7 +81,7 @@ uint64_t bm3d_bytes(const LevelPlan& level, int32_t channels, int32_t width, int
   uint64_t most = 0;
   for (int32_t s = 0; s < level.stage_count; ++s) {
     const uint64_t before = s * Planes::bytes(channels, width, height);
-    most = std::max(most, before + bm3d_stage_bytes(level.bm3d[s], channels, s == 0,
+    most = std::max(most, before + bm3d_stage_bytes(level.bm3d[s], channels, !level.has_pilot(s),
                                                     {0, 0, width, height}, width, height, threads));
   }
   return most;

@@ -16,8 +16,8 @@ struct Bm3dStageJob {
   const Bm3dStage* stage;
   int32_t image_width, image_height;
   const Planes* noisy;
-  const Planes* pilot;  // the estimate of the stage before; null in the first stage
-  const Planes* first;  // the first stage's estimate, which is matched on; null there
+  const Planes* pilot;  // the estimate of the stage before; null for hard thresholds
+  const Planes* first;  // the estimate that is matched on; null: the noisy picture is
   Rect wanted;
   ThreadPool* pool;
   const Callbacks* callbacks;

@@ -205,7 +205,7 @@ bool same_bits(const Planes& a, const Planes& b, const Rect& rect) {
 void expect_stages_agree(const LevelPlan& level, const Planes& image) {
   Planes pilot;
   for (int32_t s = 0; s < level.stage_count; ++s) {
-    const Planes* guide = s == 0 ? nullptr : &pilot;
+    const Planes* guide = level.has_pilot(s) ? &pilot : nullptr;
     Planes result = one_stage(level, s, image, guide);
     EXPECT_LT(difference(result, test::reference_bm3d_stage(level.bm3d[s], image, guide)).largest,
               0.02)

@@ -11,8 +11,8 @@ from harness import (PDB, PROCEDURE, QUICK, SIGMA, SUCCESS, WORK, add_layer, cal
                      native_pixels, new_image, noise_left)
 
 KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "detail", "search", "patch", "step",
-        "group", "transform", "stages", "centre", "weights", "scales", "device", "memory"]
-NO_LETTER = {"stages", "weights", "memory"}  # the alphabet is shorter than the dialog
+        "group", "transform", "matching", "stages", "centre", "weights", "scales", "device", "memory"]
+NO_LETTER = {"matching", "stages", "weights", "memory"}  # the alphabet is shorter than the dialog
 
 
 def check_registration():

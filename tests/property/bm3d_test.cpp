@@ -138,7 +138,7 @@ bool same_bits(const Planes& a, const Planes& b, const Rect& rect) {
 void expect_stages_agree(const LevelPlan& level, const Planes& image) {
   Planes pilot;
   for (int32_t s = 0; s < level.stage_count; ++s) {
-    const Planes* guide = s == 0 ? nullptr : &pilot;
+    const Planes* guide = level.has_pilot(s) ? &pilot : nullptr;
     Planes result = cropped(one_stage(level.bm3d[s], image, guide), image.rect());
     EXPECT_LT(difference(result, test::reference_bm3d_stage(level.bm3d[s], image, guide)).largest,
               0.02)
@@ -211,6 +211,36 @@ TEST(Bm3d, TheFirstStageAloneIsThePilot) {
   EXPECT_EQ(level.reach, 2 * 10 + 7);
   const Rect rect{17, 9, 20, 11};
   EXPECT_TRUE(same_bits(alone, filtered(level, image, rect, 2, 52, 41), rect));
+}
+
+TEST(Bm3d, MatchesOnAPrefilteredPicture) {
+  Params params = small_params(21, 8, 3, 16);
+  params.matching = static_cast<int32_t>(Matching::kPrefiltered);
+  for (int32_t channels : {1, 3}) {
+    const LevelPlan level = level_of(params, channels);
+    ASSERT_EQ(level.stage_count, 3);
+    EXPECT_EQ(level.bm3d[0].group, 1);
+    EXPECT_EQ(level.matched_on(0), -1);
+    EXPECT_EQ(level.matched_on(1), 0);
+    EXPECT_EQ(level.matched_on(2), 1);
+    const Planes image = picture(channels, 52, 41);
+    const Planes whole = filtered(level, image);
+    EXPECT_GT(difference(whole, test::reference_bm3d(level, image)).psnr, 70);
+    EXPECT_GT(
+        difference(whole, filtered(level_of(small_params(21, 8, 3, 16), channels), image)).largest,
+        0.1);
+    const Rect rect{17, 9, 20, 11};
+    EXPECT_TRUE(same_bits(whole, filtered(level, image, rect, 2, 52, 41), rect));
+  }
+}
+
+// What there is to match on is luma: without its noise there is nothing to prefilter.
+TEST(Bm3d, APrefilterNeedsLuma) {
+  Params params = small_params(21, 8, 3, 16);
+  params.matching = static_cast<int32_t>(Matching::kPrefiltered);
+  params.luma = 0;
+  const LevelPlan level = level_of(params, 3);
+  EXPECT_EQ(level.stage_count, 2);
 }
 
 TEST(Bm3d, PlaceAndThreadsDoNotMatter) {

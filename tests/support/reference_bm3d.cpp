@@ -276,13 +276,16 @@ Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const P
 }
 
 Planes reference_bm3d(const LevelPlan& level, const Planes& noisy) {
-  Planes first = reference_bm3d_stage(level.bm3d[0], noisy, nullptr);
-  if (level.stage_count == 1) return first;
-  Planes estimate = reference_bm3d_stage(level.bm3d[1], noisy, &first);
-  for (int32_t s = 2; s < level.stage_count; ++s) {
-    estimate = reference_bm3d_stage(level.bm3d[s], noisy, &estimate, &first);
+  std::vector<Planes> estimates;
+  int32_t matched = -1;  // the last hard threshold's
+  for (int32_t s = 0; s < level.stage_count; ++s) {
+    const bool hard = level.bm3d[s].rule == static_cast<int32_t>(GroupRule::kHardThreshold);
+    estimates.push_back(reference_bm3d_stage(level.bm3d[s], noisy,
+                                             hard ? nullptr : &estimates.back(),
+                                             matched < 0 ? nullptr : &estimates[matched]));
+    if (hard) matched = s;
   }
-  return estimate;
+  return std::move(estimates.back());
 }
 
 }  // namespace grainless::test
