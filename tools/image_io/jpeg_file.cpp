@@ -67,29 +67,28 @@ void guarded(Trouble& trouble, const std::string& path, const char* doing, const
   body();
 }
 
-struct Reader {
-  Trouble trouble;
-  jpeg_decompress_struct jpeg{};
-  Reader() {
-    jpeg.err = &trouble.manager;
-    jpeg_create_decompress(&jpeg);
-  }
-  ~Reader() { jpeg_destroy_decompress(&jpeg); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
-};
+void create(jpeg_decompress_struct& jpeg) {
+  jpeg_create_decompress(&jpeg);
+}
+void create(jpeg_compress_struct& jpeg) {
+  jpeg_create_compress(&jpeg);
+}
 
-struct Writer {
+// A libjpeg object with its messages caught.
+template <typename Object>
+struct Handle {
   Trouble trouble;
-  jpeg_compress_struct jpeg{};
-  Writer() {
+  Object jpeg{};
+  Handle(const std::string& path, const char* doing) {
     jpeg.err = &trouble.manager;
-    jpeg_create_compress(&jpeg);
+    guarded(trouble, path, doing, [&] { create(jpeg); });  // fails with another library's version
   }
-  ~Writer() { jpeg_destroy_compress(&jpeg); }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
+  ~Handle() { jpeg_destroy(reinterpret_cast<j_common_ptr>(&jpeg)); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
 };
+using Reader = Handle<jpeg_decompress_struct>;
+using Writer = Handle<jpeg_compress_struct>;
 
 constexpr char kReading[] = "can't be read: ", kWriting[] = "can't be written: ";
 
@@ -114,7 +113,8 @@ void read_pixels(Reader& reader, const InputFile& file, Image& image, const Canc
   guarded(reader.trouble, file.path(), kReading, [&] {
     jpeg_start_decompress(&reader.jpeg);
     for (int32_t y = 0; y < image.height; ++y) {
-      if (cancel != nullptr && cancel->cancelled()) return;
+      // Of a file that has ended libjpeg makes up the rest.
+      if (reader.trouble.ended || (cancel != nullptr && cancel->cancelled())) return;
       JSAMPROW row = image.row(y);
       jpeg_read_scanlines(&reader.jpeg, &row, 1);
     }
@@ -250,7 +250,7 @@ std::vector<Marker> markers_of(const Metadata& metadata, const std::string& path
 }  // namespace
 
 Image read_jpeg(const InputFile& file, const CancelToken* cancel) {
-  Reader reader;
+  Reader reader(file.path(), kReading);
   read_header(reader, file);
   const PixelFormat format{Component::kU8, reader.jpeg.num_components};
   Image image = make_image(format, reader.jpeg.image_width, reader.jpeg.image_height, file.path());
@@ -272,7 +272,7 @@ std::vector<std::string> write_jpeg(OutputFile& file, const Image& image,
   std::vector<std::string> notes;
   const Metadata& metadata = image.metadata;
   const std::vector<Marker> markers = markers_of(metadata, file.path(), notes);
-  Writer writer;
+  Writer writer(file.path(), kWriting);
   jpeg_compress_struct& jpeg = writer.jpeg;
   guarded(writer.trouble, file.path(), kWriting, [&] {
     jpeg_stdio_dest(&jpeg, file.stream());
