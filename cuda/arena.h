@@ -42,7 +42,8 @@ class Cutter {
             {0, 0, tile.image_width, tile.image_height},
             rect,
             take(row * rect.height),
-            row};
+            row,
+            plan.valid};
   }
   DevicePlanes planes(const Plan& plan, const Rect& rect) {
     return {static_cast<float*>(take(plane_bytes(plan, rect.width, rect.height))), plan.channels,

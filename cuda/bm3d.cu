@@ -124,13 +124,6 @@ void run_channel(const StageJob& job, int c, double progress_from, double progre
                        : kRemovedUnit / kWeightUnit);
 }
 
-int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaDeviceGetAttribute(&value, attribute, device), "asking for a device's limits");
-  return value;
-}
-
 }  // namespace
 
 void run_bm3d_stage(StageJob job, void* scratch) {
@@ -142,15 +135,7 @@ void run_bm3d_stage(StageJob job, void* scratch) {
   job.groups = reinterpret_cast<uint16_t*>(at + bytes.match_plane);
   job.sums = reinterpret_cast<PixelSums*>(at + bytes.match_plane + bytes.groups);
   job.dft_scratch = at + bytes.match_plane + bytes.groups + bytes.sums;
-  job.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-  job.shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  job.shared_bytes_for_all = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
-  job.shared_bytes_reserved = device_attribute(cudaDevAttrReservedSharedMemoryPerBlock);
-#ifdef GRAINLESS_SHARED_BYTES  // to try what a card with less does: sm_75 has 65536
-  job.shared_bytes = std::min<size_t>(job.shared_bytes, GRAINLESS_SHARED_BYTES);
-  job.shared_bytes_for_all = job.shared_bytes;
-  job.shared_bytes_reserved = 0;
-#endif
+  job.limits = device_limits();
   const double from = job.progress_from, span = job.progress_to - from;
   job.progress_to = from + kMatchingShare * span;
   match_stage(job);

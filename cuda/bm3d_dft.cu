@@ -350,10 +350,9 @@ size_t set_cell(const StageJob& job, DftArgs& args) {
     args.region_width = (args.cell - 1) * stage.step + 2 * stage.radius + stage.patch;
     const size_t bytes = 3 * sizeof(int) * args.region_width * args.region_width;
     const int enough = args.cell > kLargestCell / 2 ? 2 : 1;  // blocks a multiprocessor
-    if (bytes <= job.shared_bytes && job.blocks_that_fit(bytes) >= enough) return bytes;
+    if (bytes <= job.limits.shared_bytes && job.blocks_that_fit(bytes) >= enough) return bytes;
   }
-  throw Error(ErrorCode::kDeviceFailed,
-              "this card's shared memory is too small for BM3D with this search window");
+  too_little_shared_memory();
 }
 
 }  // namespace
@@ -367,7 +366,6 @@ void filter_stage_dft(const StageJob& job, int c, double progress_from, double p
   DftArgs args = make_args(job, c);
   const size_t shared = set_cell(job, args);
   const AddKernel add_cells = add_kernel(stage.patch);
-  allow_shared(add_cells, shared);
   const ShrinkKernel shrink_groups = stage.group > 16 ? shrink<32> : shrink<16>;
   const FftPlans plans(stage.patch, batch_references(stage) * stage.group);
   const cudaStream_t stream = job.method->stream;
@@ -394,8 +392,7 @@ void filter_stage_dft(const StageJob& job, int c, double progress_from, double p
         args, references);
     check_launch("BM3D shrinking");
     plans.inverse(args.spectra);
-    add_cells<<<args.cells, kAddThreads, shared, stream>>>(args);
-    check_launch("BM3D adding");
+    launch("BM3D adding", add_cells, {args.cells, kAddThreads, shared, stream}, args);
   }
 }
 

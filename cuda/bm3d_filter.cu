@@ -517,7 +517,7 @@ bool set_cell(const StageJob& job, FilterArgs& args) {
   const auto fits = [&](int blocks) {
     args.height = least + (args.cell_rows - 1) * stage.step;
     const size_t bytes = region_bytes(args) + sizeof(BlockShared);
-    return bytes <= job.shared_bytes && job.blocks_that_fit(bytes) >= blocks;
+    return bytes <= job.limits.shared_bytes && job.blocks_that_fit(bytes) >= blocks;
   };
   for (args.cell_rows = kLargestCell; args.cell_rows > kFewRows; --args.cell_rows) {
     if (fits(2)) return true;
@@ -571,21 +571,19 @@ void filter_stage(const StageJob& job, int c, double progress_from, double progr
   const size_t bytes = region_bytes(args);
   const Kernel kernel =
       stage.patch == kPatchSide ? kernel_for<true>(stage.group) : kernel_for<false>(stage.group);
-  allow_shared(kernel, bytes);
   const ReferenceGrid& grid = job.grid;
   args.first_column = grid.column / args.cell_columns;
   const int columns = (grid.column + grid.columns - 1) / args.cell_columns - args.first_column + 1;
   const int first_row = grid.row / args.cell_rows;
   const int rows = (grid.row + grid.rows - 1) / args.cell_rows - first_row + 1;
   const int cells =
-      kReferencesPerMultiprocessor * job.multiprocessors / (args.cell_columns * args.cell_rows);
-  const int band = std::max(1, cells / columns);
+      kReferencesPerMultiprocessor * job.limits.multiprocessors / (args.cell_columns * args.cell_rows);
+  const int band = std::clamp(cells / columns, 1, kMostGridRows);
   for (int row = 0; row < rows; row += band) {
     checkpoint(*job.method, progress_from + (progress_to - progress_from) * row / rows);
     args.first_row = first_row + row;
     const dim3 blocks(columns, std::min(band, rows - row));
-    kernel<<<blocks, kWarps * 32, bytes, job.method->stream>>>(args);
-    check_launch("BM3D filtering");
+    launch("BM3D filtering", kernel, {blocks, kWarps * 32, bytes, job.method->stream}, args);
   }
 }
 

@@ -170,19 +170,17 @@ void filter_stage_any(const StageJob& job, int c, double progress_from, double p
   const Bm3dStage& stage = *job.stage;
   const size_t bytes =
       sizeof(float) * stage.group * stage.patch * stage.patch * (job.pilot.data != nullptr ? 2 : 1);
-  if (bytes + sizeof(float) * kThreads > job.shared_bytes) {
-    throw Error(ErrorCode::kDeviceFailed,
-                "this card's shared memory is too small for BM3D groups of this size");
+  if (bytes + sizeof(float) * kThreads > job.limits.shared_bytes) {
+    too_little_shared_memory();
   }
-  allow_shared(filter_groups, bytes);
-  const int references = kReferencesPerMultiprocessor * job.multiprocessors / 8;
-  const int band = std::clamp(references / job.grid.columns, 1, 65535);
+  const int references = kReferencesPerMultiprocessor * job.limits.multiprocessors / 8;
+  const int band = std::clamp(references / job.grid.columns, 1, kMostGridRows);
   for (; args.row < job.grid.rows; args.row += band) {
     checkpoint(*job.method,
                progress_from + (progress_to - progress_from) * args.row / job.grid.rows);
     const dim3 blocks(job.grid.columns, std::min(band, job.grid.rows - args.row));
-    filter_groups<<<blocks, kThreads, bytes, job.method->stream>>>(args);
-    check_launch("BM3D filtering of large patches");
+    launch("BM3D filtering of large patches", filter_groups,
+           {blocks, kThreads, bytes, job.method->stream}, args);
   }
 }
 

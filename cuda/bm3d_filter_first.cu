@@ -372,14 +372,13 @@ int set_cell(const StageJob& job, FirstArgs& args) {
     args.region_height = args.region_width;
     const size_t bytes = shared_bytes(args, warps);
     const int enough = args.cell > kSmallestCell ? kEnoughBlocks : 1;
-    if (bytes <= job.shared_bytes && job.blocks_that_fit(bytes) >= enough) return warps;
+    if (bytes <= job.limits.shared_bytes && job.blocks_that_fit(bytes) >= enough) return warps;
     if (args.cell > 1) {
       --args.cell;
     } else if (warps > 1) {
       warps /= 2;
     } else {
-      throw Error(ErrorCode::kDeviceFailed,
-                  "this card's shared memory is too small for BM3D with this search window");
+      too_little_shared_memory();
     }
   }
 }
@@ -415,20 +414,19 @@ void filter_first_stage(const StageJob& job, int c, double progress_from, double
   const int warps = set_cell(job, args);
   const Kernel kernel = kernel_for(static_cast<Transform>(job.stage->transform), job.stage->group);
   const size_t bytes = shared_bytes(args, warps);
-  allow_shared(kernel, bytes);
   const ReferenceGrid& grid = job.grid;
   args.first_column = grid.column / args.cell;
   const int columns = (grid.column + grid.columns - 1) / args.cell - args.first_column + 1;
   const int first_row = grid.row / args.cell;
   const int rows = (grid.row + grid.rows - 1) / args.cell - first_row + 1;
-  const int cells = kReferencesPerMultiprocessor * job.multiprocessors / (args.cell * args.cell);
-  const int band = std::max(1, cells / columns);
+  const int cells = kReferencesPerMultiprocessor * job.limits.multiprocessors / (args.cell * args.cell);
+  const int band = std::clamp(cells / columns, 1, kMostGridRows);
   for (int row = 0; row < rows; row += band) {
     checkpoint(*job.method, progress_from + (progress_to - progress_from) * row / rows);
     args.first_row = first_row + row;
     const dim3 blocks(columns, std::min(band, rows - row));
-    kernel<<<blocks, warps * 32, bytes, job.method->stream>>>(args);
-    check_launch("BM3D filtering, first stage");
+    launch("BM3D filtering, first stage", kernel, {blocks, warps * 32, bytes, job.method->stream},
+           args);
   }
 }
 

@@ -7,13 +7,13 @@
 #include "bm3d_select.cuh"
 #include "bm3d_stage.cuh"
 #include "check.h"
+#include "engine/bm3d_math.h"
 #include "warp.cuh"
 
 namespace grainless::cuda {
 namespace {
 
-constexpr int kWarps = 4;             // of a block
-constexpr float kMostEnergy = 1e30f;  // of a group
+constexpr int kWarps = 4;  // of a block
 
 struct RidgeArgs {
   DevicePlanes noisy, pilot, out;
@@ -143,14 +143,13 @@ __device__ __forceinline__ void make_filter(const LanePatch& pilot, const RidgeA
   }
   float own = 0;
 #pragma unroll
-  for (int j = 0; j < kMaxGroup; ++j) {
-    if (j != lane || lane >= count) continue;
-    row[j] += nv;
-    own = row[j];
-  }
+  for (int j = 0; j < kMaxGroup; ++j) own = j == lane && lane < count ? row[j] : own;
+  const float energy = warp_sum(own), ridge = ridge_of(nv, energy);
+#pragma unroll
+  for (int j = 0; j < kMaxGroup; ++j) row[j] += j == lane && lane < count ? ridge : 0.0f;
   // Energies beyond float's range: nothing is removed.
-  const bool finite = warp_sum(own) <= kMostEnergy;
-  if (finite) invert(row, count, nv, shared);
+  const bool finite = energy <= kMostRidgeEnergy;
+  if (finite) invert(row, count, ridge, shared);
 #pragma unroll
   for (float& entry : row) entry = finite ? entry * nv : 0.0f;
 }
@@ -197,7 +196,7 @@ void filter_stage_ridge(const StageJob& job, int c, double progress_from, double
   std::copy_n(stage.kaiser, stage.patch, args.kaiser);
   // The work of a group grows with its patches' pixels.
   const int size = std::max(1, stage.patch * stage.patch / 32);
-  const int references = kReferencesPerMultiprocessor * job.multiprocessors / size;
+  const int references = kReferencesPerMultiprocessor * job.limits.multiprocessors / size;
   const int band = std::max(1, references / job.grid.columns);
   for (; args.row < job.grid.rows; args.row += band) {
     args.rows = std::min(band, job.grid.rows - args.row);

@@ -84,8 +84,8 @@ void match_stage(const StageJob& job) {
                  limit_above(stage.max_distance, stage.distance_shift),
                  job.groups};
   const bool large = stage.patch > 8;
-  const int references = kReferencesPerMultiprocessor * job.multiprocessors / (large ? 8 : 1);
-  const int band = std::max(16, references / job.grid.columns / 16 * 16);
+  const int references = kReferencesPerMultiprocessor * job.limits.multiprocessors / (large ? 8 : 1);
+  const int band = std::clamp(references / job.grid.columns, 16, kMostGridRows) / 16 * 16;
   for (; args.row < job.grid.rows; args.row += band) {
     args.rows = std::min(band, job.grid.rows - args.row);
     checkpoint(*job.method, job.progress_from +

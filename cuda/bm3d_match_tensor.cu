@@ -382,7 +382,7 @@ Shape best_shape(const StageJob& job, const MatchArgs& args) {
   for (int queue : {24, 16}) {
     for (const auto& [across, down] : kShapes) {
       const Shape shape = shape_of(args, across, down, queue);
-      if (shape.bytes > job.shared_bytes) continue;
+      if (shape.bytes > job.limits.shared_bytes) continue;
       const int warps = across * down;
       const int resident = std::min(job.blocks_that_fit(shape.bytes), kMostWarps / warps) * warps;
       if (resident > most) best = shape;
@@ -398,11 +398,10 @@ bool match_tensor(const StageJob& job, const MatchArgs& args) {
   const TensorArgs tensor{args, best_shape(job, args)};
   const Shape& shape = tensor.shape;
   if (shape.bytes == 0) return false;
-  allow_shared(match_blocks, shape.bytes);
   const int wide = kSide * shape.across, high = kSide * shape.down;
   const dim3 blocks((args.grid.columns + wide - 1) / wide, (args.rows + high - 1) / high);
-  match_blocks<<<blocks, 32 * shape.across * shape.down, shape.bytes, job.method->stream>>>(tensor);
-  check_launch("BM3D matching on matrix units");
+  launch("BM3D matching on matrix units", match_blocks,
+         {blocks, 32 * shape.across * shape.down, shape.bytes, job.method->stream}, tensor);
   return true;
 }
 

@@ -11,14 +11,13 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void match_values(const float* source, int stride, int width, int height, float centre,
-                             float scale, int16_t* out) {
+__global__ void match_values(const float* source, int stride, int width, int height,
+                             const MatchCurve curve, int16_t* out) {
   const int x = blockIdx.x * kThreads + threadIdx.x;
   if (x >= width) return;
   for (int y = blockIdx.y; y < height; y += gridDim.y) {
     const float value = source[static_cast<size_t>(y) * stride + x];
-    out[static_cast<size_t>(y) * width + x] =
-        static_cast<int16_t>(match_value(value, centre, scale));
+    out[static_cast<size_t>(y) * width + x] = static_cast<int16_t>(match_value(value, curve));
   }
 }
 
@@ -128,8 +127,7 @@ void fill_match_plane(const StageJob& job) {
   const Rect& rect = matched.rect;
   const dim3 blocks((rect.width + kThreads - 1) / kThreads, std::min(rect.height, 65535));
   match_values<<<blocks, kThreads, 0, job.method->stream>>>(
-      matched.data, matched.stride, rect.width, rect.height, job.stage->match_centre,
-      job.stage->match_scale, job.match_plane);
+      matched.data, matched.stride, rect.width, rect.height, job.stage->match, job.match_plane);
   check_launch("BM3D match values");
 }
 

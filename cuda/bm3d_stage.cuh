@@ -12,6 +12,7 @@
 #include "check.h"
 #include "engine/pixel_math.h"
 #include "engine/plan.h"
+#include "launch.h"
 #include "method.cuh"
 
 namespace grainless::cuda {
@@ -59,20 +60,17 @@ struct StageJob {
   DevicePlanes first;  // the estimate that is matched on; null: the noisy picture is
   DevicePlanes out;
   double progress_from, progress_to;
-  // What run_bm3d_stage adds: buffers in its scratch memory, and limits of the device.
+  // What run_bm3d_stage adds: buffers in its scratch memory, and the device's limits.
   ReferenceGrid grid;
   int16_t* match_plane;  // over the rectangle of the matched planes, rows as wide as it
   uint16_t* groups;      // of each reference of grid, row by row
   PixelSums* sums;       // of one channel of out
   void* dft_scratch;     // of filter_stage_dft
-  int multiprocessors;
-  size_t shared_bytes;           // largest for a thread block
-  size_t shared_bytes_for_all;   // of a multiprocessor
-  size_t shared_bytes_reserved;  // of each block, by the driver
+  DeviceLimits limits;
 
   // Blocks with this much shared memory that run on a multiprocessor at a time.
   int blocks_that_fit(size_t bytes) const {
-    return static_cast<int>(shared_bytes_for_all / (bytes + shared_bytes_reserved));
+    return static_cast<int>(limits.shared_bytes_for_all / (bytes + limits.shared_bytes_reserved));
   }
   const DevicePlanes& matched() const { return first.data != nullptr ? first : noisy; }
   // Positions of patches with pixels in out.
@@ -120,13 +118,5 @@ void filter_stage_dft(const StageJob& job, int c, double progress_from, double p
 void filter_stage_any(const StageJob& job, int c, double progress_from, double progress_to);
 // and of the ridge filter (bm3d_filter_ridge.cu).
 void filter_stage_ridge(const StageJob& job, int c, double progress_from, double progress_to);
-
-// Raises a kernel's limit of dynamic shared memory to what a launch needs.
-template <typename Kernel>
-void allow_shared(Kernel kernel, size_t bytes) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "shared memory of BM3D");
-}
 
 }  // namespace grainless::cuda

@@ -5,7 +5,12 @@
 //   arch                       no device has code in this module
 //   open                       opening a session fails
 //   fft                        there is no cuFFT
+//   shared=BYTES               no more shared memory for a thread block (sm_75 has 65536)
 //   alloc=BYTES                device allocations larger than this fail
+//   alloc-number=K             the K-th allocation of device or pinned memory fails (from 1),
+//   alloc-from=K               and all after it; counted since the variable got this value
+//   hang=MS                    the device does nothing any more, and is given up after so long
+//   nan                        a result holds NaN
 //   launch=K                   the K-th kernel launch of the process, and all after it, fail (from
 //   1)
 #pragma once
@@ -17,7 +22,10 @@
 #ifdef GRAINLESS_CUDA_FAULTS
 #include <atomic>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <string>
+#include <utility>
 #endif
 
 namespace grainless::cuda {
@@ -47,10 +55,30 @@ inline cudaError_t fault_at_launch() {
   return ++launches >= std::atol(first) ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
+// The number of this allocation since `name` got its value; 0 without one.
+inline long allocation_number(const char* name, long& wanted) {
+  static std::mutex mutex;
+  static std::map<std::string, std::pair<long, long>> counted;  // the value, and since it
+  const char* text = fault_value(name);
+  std::lock_guard lock(mutex);
+  if (text == nullptr) {
+    counted.erase(name);
+    return 0;
+  }
+  wanted = std::atol(text);
+  auto& [value, count] = counted[name];
+  if (value != wanted) count = 0;
+  value = wanted;
+  return ++count;
+}
+
 inline cudaError_t fault_at_alloc(size_t bytes) {
   const char* most = fault_value("alloc");
-  return most != nullptr && bytes > std::strtoull(most, nullptr, 10) ? cudaErrorMemoryAllocation
-                                                                     : cudaSuccess;
+  bool fails = most != nullptr && bytes > std::strtoull(most, nullptr, 10);
+  long wanted = 0;
+  if (const long number = allocation_number("alloc-number", wanted)) fails |= number == wanted;
+  if (const long number = allocation_number("alloc-from", wanted)) fails |= number >= wanted;
+  return fails ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 #else
 inline const char* fault_value(const char*) {

@@ -9,7 +9,7 @@
 
 namespace grainless::cuda {
 
-// Throws Error(kDeviceUnavailable) where there is no cuFFT.
+// Throws Error(kUnsupported) with the reason where there is no cuFFT.
 void open_fft();
 
 // In-place transforms of `batch` squares of side x side floats, whose rows are padded to
@@ -22,13 +22,13 @@ class FftPlans {
   FftPlans(const FftPlans&) = delete;
   FftPlans& operator=(const FftPlans&) = delete;
 
-  // Throws Error(kOutOfMemory) when `bytes` are not enough.
+  // Throws Error(kUnsupported) when `bytes` are not enough.
   void use(cudaStream_t stream, void* work, size_t bytes) const;
   void forward(void* data) const;
   void inverse(void* data) const;
 
  private:
-  struct Made* made_;
+  class Made* made_;
 };
 
 }  // namespace grainless::cuda

@@ -60,6 +60,7 @@ inline DeviceMemory allocate_device(size_t bytes) {
 
 inline PinnedMemory allocate_pinned(size_t bytes) {
   void* memory = nullptr;
+  check(fault_at_alloc(0), "allocating pinned memory");
   check(cudaMallocHost(&memory, bytes), "allocating pinned memory");
   return PinnedMemory(memory);
 }

@@ -24,9 +24,7 @@ constexpr int kMostRadius = 31;  // of a search window
 template <typename Body>
 int32_t enter(AbiMessage* message, const Body& body) noexcept {
   const Status status = guard(body);
-  if (message != nullptr) {
-    std::snprintf(message->text, sizeof message->text, "%s", status.message().c_str());
-  }
+  std::snprintf(message->text, sizeof message->text, "%s", status.message().c_str());
   return static_cast<int32_t>(status.code());
 }
 
@@ -59,10 +57,9 @@ uint64_t bytes_of_tile(const Plan* plan, int32_t width, int32_t height) {
   return tile_bytes(*plan, width, height);
 }
 
-uint64_t budget(AbiSession* session) {
-  uint64_t bytes = 0;
-  enter(nullptr, [&] { bytes = session->session.budget(); });
-  return bytes;
+int32_t budget(AbiSession* session, uint64_t* bytes, AbiMessage* message) {
+  *bytes = 0;
+  return enter(message, [&] { *bytes = session->session.budget(); });
 }
 
 int32_t run(AbiSession* session, const Plan* plan, const AbiTile* tile,
@@ -101,7 +98,7 @@ int32_t run_slab(AbiSession* session, const Plan* plan, const VolumePlan* volume
 }
 
 void close(AbiSession* session) {
-  delete session;
+  if (!session->session.hangs()) delete session;
 }
 
 constexpr AbiBackend kBackend{kAbiVersion, sizeof(AbiBackend), kAbiPlanSize,  kConcurrency, devices,

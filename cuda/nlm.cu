@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "check.h"
+#include "launch.h"
 #include "nlm_kernel.cuh"
 #include "sizes.h"
 
@@ -30,11 +31,17 @@ NlmCurve curve_of(const NlmWeight& weight) {
           static_cast<float>(double{weight.noise} * weight.decay * kLog2e + kTop), 1};
 }
 
+// Patch-wise, a warp keeps what left its sums for so many rows, displacements and weights: more of
+// them would take more shared memory than the largest card has.
+constexpr int kMostHistory = 200;
+
 // Cuts the window's rows into chunks of the size that wastes least, the largest of equals.
-void cut_displacements(NlmArgs& a) {
+// `history`: rows of patches times weights that a warp keeps of each displacement.
+void cut_displacements(int history, NlmArgs& a) {
   const int side = 2 * a.radius + 1;
   int least = INT_MAX;
   for (int chunk : kNlmChunks) {
+    if (history * chunk > kMostHistory) continue;
     const int padded = ceil_div(side, chunk) * chunk;
     if (padded >= least) continue;
     least = padded;
@@ -42,6 +49,10 @@ void cut_displacements(NlmArgs& a) {
   }
   a.chunks = least / a.chunk;
   a.groups = a.chunks * side;
+}
+
+int weights_of(const NlmPlan& nlm) {
+  return nlm.joint != 0 ? 1 : 2;
 }
 
 int floor_to_quad(int x) {
@@ -59,7 +70,7 @@ NlmArgs geometry(const NlmPlan& nlm, const Rect& target, bool patches) {
   a.radius = nlm.radius;
   a.lead = sums * (a.low <= 4 ? 4 : kLargestLead);
   a.strip_step = kNlmColumns - 2 * a.lead;
-  cut_displacements(a);
+  cut_displacements(patches ? a.patch * weights_of(nlm) : 0, a);
   a.quads = ceil_div(kNlmColumns + a.chunks * a.chunk - 1, 4);
   const int first = floor_to_quad(target.x);  // quads stand at absolute multiples of 4
   a.x0 = first - a.lead - a.radius;
@@ -86,13 +97,6 @@ struct ScratchLayout {
   }
 };
 
-int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
-  return value;
-}
-
 size_t shared_bytes(const NlmArgs& a, int channels, int weights, bool patches) {
   if (patches) {
     return channels == 1  ? NlmShared<1, 2>::bytes(a)
@@ -106,7 +110,7 @@ size_t shared_bytes(const NlmArgs& a, int channels, int weights, bool patches) {
 
 // As many warps as shared memory holds, evenly spread over the passes. The sums don't depend on it.
 size_t choose_warps(int channels, int weights, bool patches, NlmArgs& a) {
-  const size_t limit = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  const size_t limit = device_limits().shared_bytes;
   a.own_rows = std::bit_ceil(4u + (patches ? a.low : 0));  // to the row being finished
   a.history = patches ? a.patch * a.chunk * weights * 32 : 0;
   for (int most = patches ? kNlmPatchWarps : kNlmWarps;; --most) {
@@ -116,7 +120,7 @@ size_t choose_warps(int channels, int weights, bool patches, NlmArgs& a) {
     a.match_rows = std::bit_ceil(dys + a.patch + 1u);
     const size_t bytes = shared_bytes(a, channels, weights, patches);
     if (bytes <= limit) return bytes;
-    if (most == 1) throw Error(ErrorCode::kDeviceFailed, "too little shared memory for the window");
+    if (most == 1) too_little_shared_memory();
   }
 }
 
@@ -152,8 +156,7 @@ NlmArgs make_args(const MethodJob& job, const DevicePlanes& target, bool patches
   a.top = static_cast<float>(kTop);
   a.luma = curve_of(nlm.luma);
   a.chroma = curve_of(nlm.chroma);
-  std::copy_n(nlm.match_centre, kMaxChannels, a.match_centre);
-  std::copy_n(nlm.match_scale, kMaxChannels, a.match_scale);
+  std::copy_n(nlm.match, kMaxChannels, a.curve);
   const ScratchLayout layout(a, job.source.channels);
   auto* bytes = static_cast<unsigned char*>(scratch);
   a.match = bytes + layout.match;
@@ -167,10 +170,6 @@ NlmKernel kernel_for(const NlmPlan& nlm, int channels, int chunk, bool patches) 
   if (nlm.joint != 0) return (patches ? nlm_patches_colour : nlm_kernel_colour)(nlm.patch, chunk);
   return (patches ? nlm_patches_colour_two_weights : nlm_kernel_colour_two_weights)(nlm.patch,
                                                                                     chunk);
-}
-
-int weights_of(const NlmPlan& nlm) {
-  return nlm.joint != 0 ? 1 : 2;
 }
 
 // Where patch-wise means keep the patches' totals: all patches that hold a pixel of the target.
@@ -200,7 +199,7 @@ void copy_planes(const MethodJob& job) {
 void run_walk(const MethodJob& job, NlmArgs a, bool patches, double from, double to) {
   const NlmPlan& nlm = job.level->nlm;
   const size_t shared = choose_warps(job.source.channels, weights_of(nlm), patches, a);
-  const int processors = device_attribute(cudaDevAttrMultiProcessorCount);
+  const int processors = device_limits().multiprocessors;
   const int height = a.target.rect.height;
   a.block_rows = choose_block_rows(a, height, processors);
   const int blocks = a.strips * ceil_div(height, a.block_rows);
@@ -208,15 +207,12 @@ void run_walk(const MethodJob& job, NlmArgs a, bool patches, double from, double
   const int at_once = processors * std::max(1, static_cast<int>(kLaunchPairs / pairs));
 
   const NlmKernel kernel = kernel_for(nlm, job.source.channels, a.chunk, patches);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared)),
-        "NLM: shared memory");
   checkpoint(job, from);
   nlm_prepare(a, job.stream);
   for (a.first_block = 0; a.first_block < blocks; a.first_block += at_once) {
     checkpoint(job, from + (to - from) * a.first_block / blocks);
-    kernel<<<std::min(at_once, blocks - a.first_block), 32 * a.warps, shared, job.stream>>>(a);
-    check_launch("nlm");
+    launch("Non-Local Means", kernel,
+           {std::min(at_once, blocks - a.first_block), 32 * a.warps, shared, job.stream}, a);
   }
 }
 

@@ -70,10 +70,10 @@ struct NlmArgs {
   int history;                           // int4 a warp in shared memory
   int block_rows, first_block;
   int anchored;  // 1: sums are of pixels less the first of their quad
-  int centre;    // Centre
+  CentreWeight centre;
   NlmCurve luma, chroma;
   float top;
-  float match_centre[kMaxChannels], match_scale[kMaxChannels];
+  MatchCurve curve[kMaxChannels];
   float* sums;        // partial sums between passes over the displacements
   size_t sums_plane;  // floats a component: [row][strip][128]
   DevicePlanes source, target;

@@ -242,11 +242,9 @@ struct NlmWalk {
 
   // All weights of a pixel, the centre's with them.
   __device__ float total_of(const float* sum, int w) const {
-    const Centre rule = static_cast<Centre>(a.centre);
-    const float centre = rule == Centre::kMax   ? sum[(kChannels + kWeights + w) * kNlmColumns]
-                         : rule == Centre::kOne ? nlm_weight(w == 0 ? a.luma : a.chroma, 0, a.top)
-                                                : 0.0f;
-    return sum[(kChannels + w) * kNlmColumns] + centre;
+    const float one = nlm_weight(w == 0 ? a.luma : a.chroma, 0, a.top);
+    const float largest = sum[(kChannels + kWeights + w) * kNlmColumns];
+    return sum[(kChannels + w) * kNlmColumns] + (a.centre.own * one + a.centre.share * largest);
   }
 
   __device__ void finish_totals(int y, int x, const float* sum) const {

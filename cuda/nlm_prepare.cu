@@ -29,7 +29,7 @@ template <int kChannels>
 __device__ void match_at(const NlmArgs& a, size_t index, int (&match)[kChannels]) {
 #pragma unroll
   for (int c = 0; c < kChannels; ++c) {
-    match[c] = match_value(a.source.plane(c)[index], a.match_centre[c], a.match_scale[c]);
+    match[c] = match_value(a.source.plane(c)[index], a.curve[c]);
   }
 }
 

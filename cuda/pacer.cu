@@ -2,8 +2,11 @@
 #include "pacer.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
+#include "engine/packed_sentence.h"
+#include "fault.h"
 #include "method.cuh"
 
 namespace grainless::cuda {
@@ -14,6 +17,10 @@ using Clock = std::chrono::steady_clock;
 // Spinning this long costs less than a sleep would add to a preview; then the processor is let go.
 constexpr auto kSpin = std::chrono::milliseconds(2);
 constexpr auto kSleep = std::chrono::microseconds(200);
+
+// What is waited for takes tens of milliseconds. A card that other programs share may take a
+// hundred times as long, one that hangs takes for ever.
+constexpr auto kPatience = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -26,12 +33,20 @@ void throw_if_cancelled(const AbiCallbacks* callbacks) {
 
 void wait_for(cudaEvent_t event, const AbiCallbacks* callbacks) {
   const auto start = Clock::now();
+  const char* hang = fault_value("hang");
+  const std::chrono::milliseconds patience = hang != nullptr
+                                                 ? std::chrono::milliseconds(std::atol(hang))
+                                                 : std::chrono::milliseconds(kPatience);
   for (;;) {
-    const cudaError_t state = cudaEventQuery(event);
+    const cudaError_t state = hang != nullptr ? cudaErrorNotReady : cudaEventQuery(event);
     if (state == cudaSuccess) return;
     if (state != cudaErrorNotReady) check(state, "waiting for the device");
     throw_if_cancelled(callbacks);
-    if (Clock::now() - start < kSpin) {
+    const auto waited = Clock::now() - start;
+    if (waited > patience) {
+      throw Error(ErrorCode::kDeviceFailed, packed_sentence("the graphics card does not answer"));
+    }
+    if (waited < kSpin) {
       std::this_thread::yield();
     } else {
       std::this_thread::sleep_for(kSleep);

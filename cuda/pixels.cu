@@ -70,7 +70,7 @@ __global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const La
   bool usable = true;
   if (inside) {
     const uint8_t* pixel = pixel_at(pixels, x, y);
-    usable = pixel_is_valid(pixel, pixels.format);
+    usable = pixel_is_valid(pixel, pixels.format, pixels.valid);
     if (usable) put(planes, x, y, load_colour(pixel, pixels.format));
   }
   if (!__syncthreads_or(!usable)) return;
@@ -83,7 +83,7 @@ __global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const La
     const bool known = wx >= max(image.x, rect.x) && wy >= max(image.y, rect.y) &&
                        wx < min(image.right(), rect.right()) &&
                        wy < min(image.bottom(), rect.bottom());
-    valid[i] = known && pixel_is_valid(pixel_at(pixels, wx, wy), pixels.format);
+    valid[i] = known && pixel_is_valid(pixel_at(pixels, wx, wy), pixels.format, pixels.valid);
     any = any || valid[i];
   }
   any = __syncthreads_or(any);
@@ -97,11 +97,10 @@ __device__ void copy_bytes(uint8_t* to, const uint8_t* from, int bytes) {
 }
 
 __global__ void pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePlanes result,
-                              float detail, DevicePixels target, const LayerSteps steps,
-                              int first_layer) {
+                              const PixelOutput output, const LayerSteps steps, int first_layer) {
   const int layer = first_layer + blockIdx.z;
   pixels = layer_of(pixels, steps, layer);
-  target = layer_of(target, steps, layer);
+  const DevicePixels target = layer_of(output.pixels, steps, layer);
   source.data += layer * steps.source_floats;
   result.data += layer * steps.result_floats;
   const int x = result.rect.x + blockIdx.x * kBlockX + threadIdx.x;
@@ -110,21 +109,26 @@ __global__ void pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePl
   const PixelFormat format = pixels.format;
   const uint8_t* from = pixel_at(pixels, x, y);
   auto* to = const_cast<uint8_t*>(pixel_at(target, x, y));
-  if (!pixel_is_valid(from, format)) return copy_bytes(to, from, format.pixel_bytes());
+  if (!pixel_is_valid(from, format, pixels.valid))
+    return copy_bytes(to, from, format.pixel_bytes());
 
   const size_t at = static_cast<size_t>(y - result.rect.y) * result.stride + (x - result.rect.x);
   const size_t source_at =
       static_cast<size_t>(y - source.rect.y) * source.stride + (x - source.rect.x);
   const float luma = result.plane(0)[at];
-  const float blended = luma + detail * (source.plane(0)[source_at] - luma);
+  const float blended = luma + output.detail * (source.plane(0)[source_at] - luma);
+  bool finite = isfinite(blended);
   if (format.colours() == 1) {
     store_component(to, format.component, 0, blended);
   } else {
-    const Rgb rgb = rgb_from_yuv({blended, result.plane(1)[at], result.plane(2)[at]});
+    const float u = result.plane(1)[at], v = result.plane(2)[at];
+    finite = finite && isfinite(u) && isfinite(v);
+    const Rgb rgb = rgb_from_yuv({blended, u, v});
     store_component(to, format.component, 0, rgb.r);
     store_component(to, format.component, 1, rgb.g);
     store_component(to, format.component, 2, rgb.b);
   }
+  if (!finite) *output.not_finite = 1;
   if (format.has_alpha()) {
     const int bytes = format.component_bytes(), alpha = (format.channels - 1) * bytes;
     copy_bytes(to + alpha, from + alpha, bytes);
@@ -150,12 +154,12 @@ void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, 
 }
 
 void pixels_from_planes(const DevicePixels& pixels, const DevicePlanes& source,
-                        const DevicePlanes& result, float detail, const DevicePixels& target,
-                        cudaStream_t stream, const LayerSteps& steps) {
+                        const DevicePlanes& result, const PixelOutput& output, cudaStream_t stream,
+                        const LayerSteps& steps) {
   for (int first = 0; first < steps.layers; first += kMostLayers) {
     const dim3 grid = grid_for(result.rect, steps.layers - first);
-    pixels_kernel<<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(pixels, source, result, detail,
-                                                               target, steps, first);
+    pixels_kernel<<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(pixels, source, result, output,
+                                                               steps, first);
     check_launch("pixels_from_planes");
   }
 }

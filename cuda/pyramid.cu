@@ -72,6 +72,25 @@ __global__ void smooth_kernel(const DevicePlanes difference, const Rect image,
   *place_at(smoothed, c, x, y) = smooth_three(column[0], column[1], column[2]);
 }
 
+// Chroma's differences, as far as luma lets them pass: one thread a pixel of all chroma planes.
+__global__ void guide_kernel(const DevicePlanes result, const DevicePlanes difference,
+                             const Rect image, const float guide, const DevicePlanes target) {
+  int c, x, y;
+  if (!own_pixel(target, c, x, y)) return;
+  float luma[kGuideSide * kGuideSide];
+  for (int j = 0; j < kGuideSide; ++j) {
+    const int row = min(max(y + j - kGuideReach, 0), image.height - 1);
+    for (int i = 0; i < kGuideSide; ++i) {
+      const int at = min(max(x + i - kGuideReach, 0), image.width - 1);
+      luma[j * kGuideSide + i] = value_at(result, 0, at, row) - value_at(difference, 0, at, row);
+    }
+  }
+  const float share = chroma_share(luma, guide);
+  for (c = 1; c < target.channels; ++c) {
+    *place_at(target, c, x, y) = share * value_at(difference, c, x, y);
+  }
+}
+
 // The second nearest coarse pixel to pixel i of the finer level.
 __device__ int neighbour(int i, int size) {
   return min(max((i >> 1) + ((i & 1) != 0 ? 1 : -1), 0), size - 1);
@@ -183,15 +202,21 @@ void run_level(const Plan& plan, const MethodJob& whole, int level, int count, c
 
 // Puts the low frequencies of the coarser result in the place of filtered's.
 void recompose(const DevicePlanes& coarser, const DevicePlanes& filtered, const PyramidLevel& fine,
-               const PyramidLevel& coarse, const DevicePlanes& target, Cutter memory,
+               const PyramidLevel& coarse, float guide, const DevicePlanes& target, Cutter memory,
                cudaStream_t stream) {
   const DevicePlanes difference = memory.planes(target.channels, coarser.rect);
   const DevicePlanes smoothed = memory.planes(target.channels, correction_rect(fine, coarse));
   difference_kernel<<<grid_for(difference), kBlock, 0, stream>>>(coarser, filtered, fine.image,
                                                                  difference);
   check_launch("difference");
-  smooth_kernel<<<grid_for(smoothed), kBlock, 0, stream>>>(difference, coarse.image, smoothed);
+  dim3 grid = grid_for(smoothed);
+  if (guide > 0) grid.z = 1;  // luma's plane; the guide takes the others
+  smooth_kernel<<<grid, kBlock, 0, stream>>>(difference, coarse.image, smoothed);
   check_launch("smooth");
+  if (guide > 0) {
+    guide_kernel<<<grid, kBlock, 0, stream>>>(coarser, difference, coarse.image, guide, smoothed);
+    check_launch("guide");
+  }
   add_upsampled_kernel<<<grid_for(target), kBlock, 0, stream>>>(smoothed, coarse.image, filtered,
                                                                 target);
   check_launch("add_upsampled");
@@ -227,7 +252,8 @@ void run_levels(const Plan& plan, const MethodJob& job) {
   for (int l = count - 1; l >= 0; --l) {
     run_level(plan, job, l, count, level[l].image, held[l], filtered[l], memory);
     if (l == count - 1) continue;
-    recompose(result[l + 1], filtered[l], level[l], level[l + 1], result[l], memory, job.stream);
+    recompose(result[l + 1], filtered[l], level[l], level[l + 1], plan.level[l + 1].guide,
+              result[l], memory, job.stream);
   }
 }
 

@@ -2,9 +2,14 @@
 #include "session.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
 
 #include "arena.h"
 #include "device.h"
+#include "engine/packed_sentence.h"
+#include "fault.h"
 #include "pyramid.cuh"
 #include "transfer.h"
 
@@ -21,10 +26,31 @@ uint64_t tile_bytes(const Plan& plan, int width, int height) {
          aligned(levels_scratch_bytes(plan, width, height));
 }
 
-Lane::Lane() {
+Lane::Lane()
+    : not_finite_(allocate_device(sizeof(unsigned))), fetched_(allocate_pinned(sizeof(unsigned))) {
   stream = make_stream();
   for (Event* event : {&started, &uploaded, &begun, &computed, &downloaded}) *event = make_event();
   for (Event& event : staged) event = make_event(cudaEventDisableTiming);
+}
+
+void Lane::clear_not_finite() {
+  check(cudaMemsetAsync(not_finite(), 0, sizeof(unsigned), stream.get()), "clearing a flag");
+}
+
+void Lane::fetch_not_finite() {
+  check(cudaMemcpyAsync(fetched_.get(), not_finite(), sizeof(unsigned), cudaMemcpyDeviceToHost,
+                        stream.get()),
+        "downloading a flag");
+}
+
+void Lane::throw_if_not_finite() const {
+  if (*static_cast<const unsigned*>(fetched_.get()) == 0) return;
+  throw Error(ErrorCode::kInternal, packed_sentence("it computed values that are no numbers"));
+}
+
+void spoil_on_demand(const DevicePlanes& planes, cudaStream_t stream) {
+  if (fault_value("nan") == nullptr) return;
+  check(cudaMemsetAsync(planes.data, 0xff, sizeof(float), stream), "spoiling a result");
 }
 
 namespace {
@@ -32,6 +58,18 @@ namespace {
 int selected(uint32_t device) {
   select_device(device);
   return static_cast<int>(device);
+}
+
+// Whether all that was queued has ended, or failed, within some seconds.
+bool settles(cudaStream_t stream) {
+  constexpr auto kPatience = std::chrono::seconds(10);
+  const auto start = std::chrono::steady_clock::now();
+  while (cudaStreamQuery(stream) == cudaErrorNotReady) {
+    if (std::chrono::steady_clock::now() - start > kPatience) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  cudaGetLastError();
+  return true;
 }
 }  // namespace
 
@@ -47,6 +85,10 @@ void Session::select() const {
   check(cudaSetDevice(device_), "selecting the device");
 }
 
+void Session::throw_if_failed_before() const {
+  if (failed_) throw Error(ErrorCode::kDeviceFailed, "the device has failed before");
+}
+
 size_t Session::held() const {
   size_t bytes = 0;
   for (const Lane& lane : lanes_) bytes += lane.arena_bytes;
@@ -54,7 +96,7 @@ size_t Session::held() const {
 }
 
 uint64_t Session::budget() {
-  if (failed_) return 0;
+  throw_if_failed_before();
   select();
   std::lock_guard lock(mutex_);
   size_t free_bytes = 0, total = 0;
@@ -68,6 +110,7 @@ uint64_t Session::budget() {
 Lane& Session::acquire() {
   std::unique_lock lock(mutex_);
   for (;;) {
+    throw_if_failed_before();  // a lane that hangs is never free
     for (Lane& lane : lanes_) {
       if (lane.busy) continue;
       lane.busy = true;
@@ -77,13 +120,15 @@ Lane& Session::acquire() {
   }
 }
 
+// After a cancel, launches may still be running. What doesn't end is left alone: its lane is never
+// used again, and nobody waits for it.
 void Session::release(Lane& lane) {
-  cudaStreamSynchronize(lane.stream.get());  // after a cancel, launches may still be running
+  if (!settles(lane.stream.get())) failed_ = hangs_ = true;
   {
     std::lock_guard lock(mutex_);
-    lane.busy = false;
+    lane.busy = hangs_;
   }
-  freed_.notify_one();
+  freed_.notify_all();
 }
 
 void Session::drop_idle_arenas(const Lane& keep) {
@@ -136,15 +181,19 @@ void Session::compute(Lane& lane, const Plan& plan, const AbiTile& tile,
   check(cudaEventRecord(lane.begun.get(), stream), "timing");
   planes_from_pixels(pixels, source, stream);
   run_levels(plan, job);
-  pixels_from_planes(pixels, source, target, plan.detail, output, stream);
+  spoil_on_demand(target, stream);
+  lane.clear_not_finite();
+  pixels_from_planes(pixels, source, target, {output, plan.detail, lane.not_finite()}, stream);
+  lane.fetch_not_finite();
   check(cudaEventRecord(lane.computed.get(), stream), "timing");
   wait_for(lane.computed.get(), callbacks);
+  lane.throw_if_not_finite();
   download(lane, output, {&to, tile.out.height}, callbacks);
 }
 
 template <typename Body>
 void Session::on_lane(size_t bytes, AbiTiming* timing, const Body& body) {
-  if (failed_) throw Error(ErrorCode::kDeviceFailed, "the device has failed before");
+  throw_if_failed_before();
   Lane& lane = acquire();
   const AtExit done([&] { release(lane); });
   try {
@@ -171,6 +220,10 @@ void Session::run(const Plan& plan, const AbiTile& tile, const AbiCallbacks* cal
 
 void Session::run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
                        const AbiCallbacks* callbacks, AbiTiming* timing) {
+  // A slab's layers are copied, and launched, as rows of one tall picture.
+  if (int64_t{slab.height} * slab.in_layers > INT32_MAX) {
+    throw Error(ErrorCode::kOutOfMemory, "a slab of too many rows");
+  }
   const size_t bytes =
       slab_bytes(plan, volume, slab.width, slab.height, slab.in_layers, slab.out_layers);
   on_lane(bytes, timing, [&](Lane& lane) { compute_slab(lane, plan, volume, slab, callbacks); });

@@ -37,14 +37,31 @@ class Lane {
   PinnedMemory staging[2];
   size_t staging_bytes = 0;
   bool busy = false;
+
+  // Whether a result is no number: written by pixels_from_planes(), asked for when `computed` has
+  // happened.
+  unsigned* not_finite() const { return static_cast<unsigned*>(not_finite_.get()); }
+  void clear_not_finite();
+  void fetch_not_finite();
+  void throw_if_not_finite() const;
+
+ private:
+  DeviceMemory not_finite_;
+  PinnedMemory fetched_;
 };
+
+// With GRAINLESS_FAULT=nan: makes a result's first value NaN.
+void spoil_on_demand(const DevicePlanes& planes, cudaStream_t stream);
 
 class Session {
  public:
   Session(uint32_t device, uint64_t memory_limit);
   ~Session();
 
-  // Device bytes that all runs together may use now.
+  // Whether work was left that doesn't end: destroying the session would wait for it.
+  bool hangs() const { return hangs_; }
+
+  // Device bytes that all runs together may use now. Throws Error(kDeviceFailed).
   uint64_t budget();
   void run(const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks, AbiTiming* timing);
   void run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
@@ -52,6 +69,7 @@ class Session {
 
  private:
   void select() const;
+  void throw_if_failed_before() const;
   Lane& acquire();
   void release(Lane& lane);
   void reserve(Lane& lane, size_t bytes);
@@ -65,7 +83,7 @@ class Session {
 
   const int device_;
   const uint64_t limit_;  // 0: none
-  std::atomic<bool> failed_{false};
+  std::atomic<bool> failed_{false}, hangs_{false};
   std::mutex mutex_;
   std::condition_variable freed_;
   size_t peak_ = 0;

@@ -37,7 +37,7 @@ struct SlabBuffers {
                                                                        slab.in_layers} {
     const Rect whole{0, 0, slab.width, slab.height};
     pixels = {plan.format, whole, whole, memory.take(layer_bytes * slab.in_layers),
-              row_bytes(plan, slab.width)};
+              row_bytes(plan, slab.width), plan.valid};
     planes.data = static_cast<float*>(
         memory.take(plane_stack_bytes(plan, slab.width, slab.height, slab.in_layers)));
     scratch_bytes = memory.left();
@@ -57,7 +57,7 @@ struct SlabBuffers {
   }
 };
 
-void run_kernels(const Lane& lane, const Plan& plan, const VolumeJob& job,
+void run_kernels(Lane& lane, const Plan& plan, const VolumeJob& job,
                  const SlabBuffers& buffers) {
   const int first = job.first - job.in_first;
   LayerSteps steps{job.source.layers, buffers.layer_bytes, job.source.layer_floats(), 0};
@@ -66,8 +66,11 @@ void run_kernels(const Lane& lane, const Plan& plan, const VolumeJob& job,
   DevicePixels pixels = buffers.pixels;
   pixels.data = static_cast<uint8_t*>(pixels.data) + first * buffers.layer_bytes;
   steps = {job.layers, buffers.layer_bytes, luma.layer_floats, job.source.layer_floats()};
-  pixels_from_planes(pixels, luma.first, buffers.planes_of(first), plan.detail, pixels,
-                     lane.stream.get(), steps);
+  spoil_on_demand(buffers.planes_of(first), lane.stream.get());
+  lane.clear_not_finite();
+  pixels_from_planes(pixels, luma.first, buffers.planes_of(first),
+                     {pixels, plan.detail, lane.not_finite()}, lane.stream.get(), steps);
+  lane.fetch_not_finite();
 }
 
 }  // namespace
@@ -105,6 +108,7 @@ void Session::compute_slab(Lane& lane, const Plan& plan, const VolumePlan& volum
     turn_over_ = lane.computed.get();
   }
   wait_for(lane.computed.get(), callbacks);
+  lane.throw_if_not_finite();
   download(lane, buffers.tall(first, slab.out_layers), {slab.target, slab.height}, callbacks);
 }
 

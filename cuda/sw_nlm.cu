@@ -149,8 +149,7 @@ __global__ void __launch_bounds__(kThreads) finish_kernel(const SwNlmArgs a) {
     fall_back<kCount>(a, pixel.x - own + lane, pixel.y, own == lane, sums);
   }
   if (!pixel.inside) return;
-  const Centre rule = static_cast<Centre>(a.centre);
-  const float centre = rule == Centre::kMax ? sums[kCount + 1] : rule == Centre::kOne ? 1.0f : 0.0f;
+  const float centre = a.centre.own + a.centre.share * sums[kCount + 1];
   const float total = sums[kCount] + centre;
   const size_t at = padded_index(a, pixel.x, pixel.y);
 #pragma unroll
@@ -170,8 +169,7 @@ SwNlmArgs make_args(const MethodJob& job) {
   a.norm = plan.norm;
   a.least_w = plan.least_w;
   std::copy_n(plan.share, kMaxChannels, a.share);
-  std::copy_n(plan.match_centre, kMaxChannels, a.match_centre);
-  std::copy_n(plan.match_scale, kMaxChannels, a.match_scale);
+  std::copy_n(plan.match, kMaxChannels, a.curve);
   std::copy_n(plan.coefficient, plan.patch * plan.patch / 2, a.coefficient);
   a.source = job.source;
   a.target = job.target;

@@ -32,10 +32,10 @@ struct SwNlmArgs {
   int first_row, last_row;  // of the weights or of the target, in this launch
   int first, count;         // planes that share the gate
   SwNlmGate gate;
-  int centre;
+  CentreWeight centre;
   float norm, least_w;
   float share[kMaxChannels];
-  float match_centre[kMaxChannels], match_scale[kMaxChannels];
+  MatchCurve curve[kMaxChannels];
   int coefficient[kMaxPatch * kMaxPatch / 2];
   float* sums;        // differences of `count` planes, total, largest: rows of the target's width
   size_t sums_plane;  // floats a component

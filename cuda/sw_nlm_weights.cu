@@ -4,7 +4,7 @@
 // two rows of pixels in one word (sw_nlm_sort.cuh): the word at (row r, column c) holds r in its
 // low half and r + kRows in its high half. Differences are stored with kBias added, so that halves
 // are never negative.
-#include "check.h"
+#include "launch.h"
 #include "sw_nlm_args.cuh"
 #include "sw_nlm_sort.cuh"
 
@@ -239,8 +239,8 @@ void sw_nlm_weigh(const SwNlmArgs& a, cudaStream_t stream) {
   if (!registers) words += shape.samples * kColumns * rows;
   const dim3 grid((a.weight_pitch + kColumns - 1) / kColumns,
                   (a.last_row - a.first_row + 2 * rows - 1) / (2 * rows), a.slots);
-  kernel<<<grid, dim3(kColumns, rows), words * sizeof(uint32_t), stream>>>(a);
-  check_launch("sw_nlm_weigh");
+  launch("Shapiro-Wilk weights", kernel,
+         {grid, dim3(kColumns, rows), words * sizeof(uint32_t), stream}, a);
 }
 
 }  // namespace grainless::cuda

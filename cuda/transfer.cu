@@ -18,7 +18,11 @@ size_t line_bytes(const DevicePixels& pixels) {
 int prepare_staging(Lane& lane, size_t line) {
   const size_t bytes = std::max(kStagingBytes, line);
   if (lane.staging_bytes < bytes) {
-    for (PinnedMemory& buffer : lane.staging) buffer = allocate_pinned(bytes);
+    lane.staging_bytes = 0;
+    for (PinnedMemory& buffer : lane.staging) {
+      buffer.reset();
+      buffer = allocate_pinned(bytes);
+    }
     lane.staging_bytes = bytes;
   }
   return static_cast<int>(std::min<size_t>(lane.staging_bytes / line, 1 << 20));

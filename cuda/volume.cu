@@ -111,8 +111,7 @@ VolumeArgs make_args(const VolumeJob& job, const VolumeShape& shape) {
   a.top = static_cast<float>(kTop);
   a.luma = curve_of(nlm.luma);
   a.chroma = curve_of(nlm.chroma);
-  std::copy_n(nlm.match_centre, kMaxChannels, a.match_centre);
-  std::copy_n(nlm.match_scale, kMaxChannels, a.match_scale);
+  std::copy_n(nlm.match, kMaxChannels, a.curve);
   const ScratchLayout layout(a, shape, job.source.channels);
   if (layout.total > job.scratch_bytes) {
     throw Error(ErrorCode::kInternal, "volume: scratch too small");

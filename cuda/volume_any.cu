@@ -79,7 +79,7 @@ __device__ __forceinline__ void add_weight(const VolumeArgs& a, uint32_t distanc
 template <int kChannels, int kWeights>
 __device__ __forceinline__ void add_displacement(const VolumeArgs& a, const float* own,
                                                  const float* match, const float* values,
-                                                 const float* centre, float top,
+                                                 const float* centre, float top, int there,
                                                  Column<kChannels, kWeights>& column) {
   const size_t own_layer = kChannels * a.padded.own_plane(), layer = kChannels * a.padded.plane();
   uint32_t boxes[kMaxPatch], distance = 0;
@@ -100,7 +100,9 @@ __device__ __forceinline__ void add_displacement(const VolumeArgs& a, const floa
     }
     boxes[(z + a.span - 1) % kMaxPatch] = box;
     distance += box;
-    add_weight(a, distance, top, other, z, column);
+    // Beyond the volume's ends there are only copies.
+    const bool missing = there + z < 0 || there + z >= a.volume_layers;
+    add_weight(a, distance, missing ? -INFINITY : top, other, z, column);
     distance -= boxes[z];
     own += own_layer;
     match += layer;
@@ -111,7 +113,6 @@ template <int kChannels, int kWeights>
 __device__ __forceinline__ void finish(const VolumeArgs& a,
                                        const Column<kChannels, kWeights>& column,
                                        const float* centre, int x, int y, int z0) {
-  const Centre rule = static_cast<Centre>(a.centre);
 #pragma unroll
   for (int z = 0; z < kDeep; ++z) {
     if (z0 + z >= a.layers) break;
@@ -121,9 +122,8 @@ __device__ __forceinline__ void finish(const VolumeArgs& a,
     for (int c = 0; c < kChannels; ++c) {
       const int w = c == 0 ? 0 : kWeights - 1;
       const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
-      const float own_weight = rule == Centre::kMax   ? column.largest[w][z]
-                               : rule == Centre::kOne ? volume_weight(curve, 0.0f, a.top)
-                                                      : 0.0f;
+      const float one = volume_weight(curve, 0.0f, a.top);
+      const float own_weight = a.centre.own * one + a.centre.share * column.largest[w][z];
       const float total = column.total[w][z] + own_weight;
       if (curve.enabled == 0 || !(total > 0.0f)) continue;
       target[c * a.source.plane_floats()] =
@@ -162,7 +162,8 @@ __global__ void __launch_bounds__(kVolumeThreads) any_kernel(const VolumeArgs a)
                           dy * static_cast<ptrdiff_t>(p.pitch) - a.radius;
     for (int i = 0; i < a.side; ++i) {
       const bool itself = dz == 0 && dy == 0 && i == a.radius;
-      add_displacement(a, own, match + i, values + i, centre, itself ? -INFINITY : a.top, column);
+      add_displacement(a, own, match + i, values + i, centre, itself ? -INFINITY : a.top,
+                       a.first + z0 + dz, column);
     }
   }
 

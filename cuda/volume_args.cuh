@@ -49,10 +49,11 @@ struct VolumeArgs {
   int first_block;
   int first_row, last_row;  // rows of displacements: (dz + depth) * side + dy + radius
   int rows_in_all;
-  int centre, weights;  // Centre; 1 or 2
+  CentreWeight centre;
+  int weights;  // 1 or 2
   NlmCurve luma, chroma;
   float top;
-  float match_centre[kMaxChannels], match_scale[kMaxChannels];
+  MatchCurve curve[kMaxChannels];
   float* sums;  // between launches over different rows: [value][block][thread]
 };
 

@@ -171,10 +171,12 @@ struct VolumeBrick {
   }
 
   // Steps through kChunk displacements of one row, from index `first` on, whose window begins
-  // kFirst columns after `match` and `values`.
+  // kFirst columns after `match` and `values`. there: the volume's layer that they lead to from the
+  // brick's first one.
   template <int kFirst>
   __device__ __forceinline__ void step(const VolumeArgs& a, const float* own, const float* match,
-                                       const float* values, int first, bool centre_row) {
+                                       const float* values, int first, bool centre_row,
+                                       int there) {
     float top[kChunk];
 #pragma unroll
     for (int k = 0; k < kChunk; ++k) {
@@ -189,6 +191,8 @@ struct VolumeBrick {
       const int z = i - (kPatch - 1);
       if (z < 0) continue;
       __syncwarp();
+      // Beyond the volume's ends there are only copies.
+      const bool missing = there + z < 0 || there + z >= a.volume_layers;
       float weight[kChunk][2][4];
 #pragma unroll
       for (int k = 0; k < kChunk; ++k) {
@@ -206,7 +210,7 @@ struct VolumeBrick {
             inner = box[z][k][y][x];
             outer = box[z + kPatch - 1][k][y][x];
           }
-          weight[k][y][x] = volume_weight(a.luma, inner + outer, top[k]);
+          weight[k][y][x] = volume_weight(a.luma, inner + outer, missing ? -INFINITY : top[k]);
         }
       }
       add<kFirst>(a, values, z, weight);
@@ -246,15 +250,16 @@ __global__ void __launch_bounds__(kVolumeThreads, kBlocks) volume_kernel(const V
   for (int row = a.first_row; row < a.last_row; ++row) {
     const int dz = row / a.side - a.depth, dy = row % a.side - a.radius;
     const bool centre_row = dz == 0 && dy == 0;
+    const int there = a.first + z0 + dz;
     const size_t window = (z0 + a.depth + dz) * layer + at;
     const float* match = p.match + window + static_cast<size_t>(a.radius + dy) * p.pitch;
     const float* values =
         p.values + window + a.near * layer + static_cast<size_t>(a.low + a.radius + dy) * p.pitch;
 #pragma unroll 1
     for (int first = 0; first < a.side; first += 4) {
-      brick.template step<0>(a, own, match + first, values + first, first, centre_row);
+      brick.template step<0>(a, own, match + first, values + first, first, centre_row, there);
       if constexpr (kChunk == 2) {
-        brick.template step<2>(a, own, match + first, values + first, first + 2, centre_row);
+        brick.template step<2>(a, own, match + first, values + first, first + 2, centre_row, there);
       }
     }
   }
@@ -264,7 +269,7 @@ __global__ void __launch_bounds__(kVolumeThreads, kBlocks) volume_kernel(const V
     for (int i = 0; i < Brick::kValues; ++i) kept[i * kept_step] = flat[i];
     return;
   }
-  const Centre rule = static_cast<Centre>(a.centre);
+  const float least_own = a.centre.own * volume_weight(a.luma, 0.0f, a.top);
   if (a.luma.enabled == 0) return;
 #pragma unroll
   for (int z = 0; z < kDeep; ++z) {
@@ -275,9 +280,7 @@ __global__ void __launch_bounds__(kVolumeThreads, kBlocks) volume_kernel(const V
 #pragma unroll
       for (int x = 0; x < 4; ++x) {
         if (x0 + x >= a.width || y0 + y >= a.height) continue;
-        const float own_weight = rule == Centre::kMax   ? brick.largest[z][y][x]
-                                 : rule == Centre::kOne ? volume_weight(a.luma, 0.0f, a.top)
-                                                        : 0.0f;
+        const float own_weight = least_own + a.centre.share * brick.largest[z][y][x];
         const float total = brick.total[z][y][x] + own_weight;
         if (!(total > 0.0f)) continue;
 #pragma unroll

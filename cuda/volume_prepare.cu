@@ -36,8 +36,7 @@ __global__ void pad_kernel(const VolumeArgs a, float* to, int rows, int first_la
     const size_t at =
         ((static_cast<size_t>(layer) * a.source.channels + c) * rows + row) * a.padded.pitch +
         column;
-    to[at] = kMatch ? static_cast<float>(match_value(value, a.match_centre[c], a.match_scale[c]))
-                    : value;
+    to[at] = kMatch ? static_cast<float>(match_value(value, a.curve[c])) : value;
   }
 }
 

@@ -11,7 +11,7 @@
 
 namespace grainless {
 
-inline constexpr uint32_t kAbiVersion = 4;
+inline constexpr uint32_t kAbiVersion = 5;
 inline constexpr char kAbiSymbol[] = "grainless_backend_v1";
 
 struct AbiMessage {
@@ -85,9 +85,9 @@ struct AbiBackend {
   // kOk when run() can do what the plan asks for; otherwise one sentence says what it can't.
   int32_t (*supports)(const Plan* plan, AbiMessage* message);
   // Device bytes that one run() of a tile whose `in` is width x height needs, and the bytes that
-  // the session may use now.
+  // the session may use now, all its runs together.
   uint64_t (*tile_bytes)(const Plan* plan, int32_t width, int32_t height);
-  uint64_t (*budget)(AbiSession* session);
+  int32_t (*budget)(AbiSession* session, uint64_t* bytes, AbiMessage* message);
   int32_t (*run)(AbiSession* session, const Plan* plan, const AbiTile* tile,
                  const AbiCallbacks* callbacks, AbiTiming* timing, AbiMessage* message);
   void (*close)(AbiSession* session);

@@ -19,7 +19,8 @@ class Backend {
   virtual int32_t concurrency() const = 0;
   // What the plan asks for and this backend can't do, as one sentence; kOk when there is nothing.
   virtual Status supports(const Plan& plan) const = 0;
-  // Bytes that one run() needs beyond source and target, and the bytes it may take.
+  // Bytes that one run() needs beyond source and target, and the bytes that all runs at a time may
+  // take; throws Error when the device doesn't answer.
   virtual uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const = 0;
   virtual uint64_t budget() const = 0;
   // Sides of `out` above this gain nothing; 0: no such bound.

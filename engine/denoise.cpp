@@ -8,10 +8,12 @@
 #include <future>
 
 #include "noise_estimate.h"
+#include "picture_range.h"
 #include "pixel_math.h"
 #include "plan.h"
 #include "registry.h"
 #include "sentence.h"
+#include "stack.h"
 #include "stopwatch.h"
 #include "thread_pool.h"
 #include "tile_scheduler.h"
@@ -21,25 +23,29 @@
 namespace grainless {
 namespace {
 
+// Coordinates grown by any halo stay far from the largest int32_t.
+constexpr int32_t kMostSide = 1 << 30;
+
 void check_image(PixelFormat format, int32_t width, int32_t height, const Rect& rect,
                  const void* data) {
   const auto bad = [](const char* text) { throw Error(ErrorCode::kBadInput, text); };
   if (format.channels < 1 || format.channels > 4) bad("pixels need 1 to 4 channels");
   if (width < 1 || height < 1) bad("the image has no pixels");
+  if (std::max(width, height) > kMostSide) bad("the image is too large");
   if (rect.empty() || !Rect{0, 0, width, height}.contains(rect))
     bad("the area is not in the image");
   if (data == nullptr) bad("the image has no data");
 }
 
-// In rect; these pixels stay as they are.
-int64_t count_not_finite(const ConstImage& image, const Rect& rect) {
+// In rect, of the pixels that stay as they are for their colours.
+int64_t count_replaced(const ConstImage& image, const Rect& rect, ValueRange valid) {
   const PixelFormat format = image.format;
   if (format.component == Component::kU8 || format.component == Component::kU16) return 0;
   const PixelFormat opaque{format.component, format.colours()};
   int64_t count = 0;
   for (int32_t y = rect.y; y < rect.bottom(); ++y) {
     for (int32_t x = rect.x; x < rect.right(); ++x) {
-      count += pixel_is_valid(pixel_at(image, x, y), opaque) ? 0 : 1;
+      count += pixel_is_valid(pixel_at(image, x, y), opaque, valid) ? 0 : 1;
     }
   }
   return count;
@@ -55,14 +61,14 @@ std::string nothing_to_do(const Params& params, const NoiseModel& noise, const P
   if (!changes_nothing(params, noise)) return {};
   bool noisy = false;
   for (int32_t c = 0; c < noise.channels; ++c) noisy = noisy || noise.sigma[0][c] > 0;
-  return noisy ? sentence("these settings remove nothing") : sentence("no noise was found");
+  return noisy ? sentence("these settings remove nothing")
+               : sentence("little or no noise was found");
 }
 
 void check_volume_params(const Params& params, int32_t depth) {
   throw_if_failed(validate(params));
-  if (params.method != static_cast<int32_t>(Method::kNlm)) {
-    throw Error(ErrorCode::kBadParameter,
-                sentence("depth takes method nlm: no other works on volumes"));
+  if (params.method == static_cast<int32_t>(Method::kSwNlm)) {
+    throw Error(ErrorCode::kBadParameter, sentence("depth takes method bm3d or nlm"));
   }
   if (depth < 1 || depth > kMaxDepth) {
     throw Error(ErrorCode::kBadParameter, sentence("depth takes a number from 1 to 15"));
@@ -96,13 +102,37 @@ struct VolumeRequest {
   VolumePart<ConstImage> source;
   VolumePart<MutableImage> target;
 
+  bool is_bm3d() const { return params->method == static_cast<int32_t>(Method::kBm3d); }
   VolumePlan plan() const {
     return make_volume_plan(*params, depth, source.layers.front().format.colours(), *noise);
+  }
+  StackPlan stack_plan() const {
+    return make_stack_plan(*params, depth, source.layers.front().format.colours(), *noise);
+  }
+  VolumeBox source_box(const VolumeBox& box) const {
+    const auto& [unused, width, height, rect, data, row_bytes] = target.layers.front();
+    return is_bm3d() ? stack_source_box(stack_plan(), box, width, height, source.count)
+                     : volume_source_box(plan(), box, width, height, source.count);
   }
   const ConstImage& under_target(int32_t i) const {
     return source.layers[static_cast<size_t>(target.first - source.first + i)];
   }
 };
+
+// What one of several runs did.
+void add_report(const Report& part, Report& whole) {
+  whole.device = part.device;
+  whole.device_description = part.device_description;
+  for (const std::string& fallback : part.fallbacks) {
+    const auto known = std::find(whole.fallbacks.begin(), whole.fallbacks.end(), fallback);
+    if (known == whole.fallbacks.end()) whole.fallbacks.push_back(fallback);
+  }
+  whole.upload += part.upload;
+  whole.kernels += part.kernels;
+  whole.download += part.download;
+  whole.tiles += part.tiles;
+  whole.peak_memory = std::max(whole.peak_memory, part.peak_memory);
+}
 
 void check_part(const VolumeRequest& request) {
   const auto& [params, depth, noise, source, target] = request;
@@ -110,8 +140,7 @@ void check_part(const VolumeRequest& request) {
   check_layers(source.layers, target.layers);
   const MutableImage& one = target.layers.front();
   const VolumeBox box{one.rect, target.first, static_cast<int32_t>(target.layers.size())};
-  const VolumeBox needed =
-      volume_source_box(request.plan(), box, one.width, one.height, source.count);
+  const VolumeBox needed = request.source_box(box);
   const auto held = static_cast<int32_t>(source.layers.size());
   const bool layers = target.count == source.count && target.first >= 0 &&
                       box.first + box.layers <= target.count && source.first <= needed.first &&
@@ -137,22 +166,26 @@ struct Engine::Impl {
 
   void denoise_volume(const VolumeRequest& request, const Callbacks& callbacks, Report& report);
 
+  void denoise_stack(const VolumeRequest& request, const Callbacks& callbacks, Report& report);
+
   using Supports = std::function<Status(const Backend&)>;
   void run(const TileWork& work, const Params& params, const Supports& supports, Report& report);
 
-  int64_t count_not_finite_in_bands(const ConstImage& image, const Rect& rect);
+  int64_t count_replaced_in_bands(const ConstImage& image, const Rect& rect, ValueRange valid);
 
   ThreadPool pool;
   Registry registry;
   std::future<void> prepared;
 };
 
-int64_t Engine::Impl::count_not_finite_in_bands(const ConstImage& image, const Rect& rect) {
+int64_t Engine::Impl::count_replaced_in_bands(const ConstImage& image, const Rect& rect,
+                                              ValueRange valid) {
   constexpr int32_t kRows = 64;
   std::atomic<int64_t> count{0};
   pool.parallel_for((rect.height + kRows - 1) / kRows, [&](int32_t i, int32_t) {
     const int32_t y = rect.y + i * kRows;
-    count += count_not_finite(image, {rect.x, y, rect.width, std::min(kRows, rect.bottom() - y)});
+    const Rect band{rect.x, y, rect.width, std::min(kRows, rect.bottom() - y)};
+    count += count_replaced(image, band, valid);
   });
   return count;
 }
@@ -165,26 +198,45 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
   report.noise = *noise;
   bool noisy = false;
   for (int32_t c = 0; c < noise->channels; ++c) noisy |= noise->sigma[0][c] > 0;
-  std::atomic<int64_t> not_finite{0};
+  const VolumePlan volume = request.plan();
+  const ValueRange valid =
+      request.is_bm3d() ? request.stack_plan().fusion.valid : volume.valid;
+  std::atomic<int64_t> replaced{0};
   pool.parallel_for(layers, [&](int32_t z, int32_t) {
-    not_finite += count_not_finite(request.under_target(z), target.layers[z].rect);
+    replaced += count_replaced(request.under_target(z), target.layers[z].rect, valid);
   });
-  report.replaced_pixels = not_finite;
+  report.replaced_pixels = replaced;
   report.changed = !changes_nothing(*given, *noise);
   if (!report.changed) {
-    report.note =
-        noisy ? sentence("these settings remove nothing") : sentence("no noise was found");
+    report.note = noisy ? sentence("these settings remove nothing")
+                        : sentence("little or no noise was found");
     report.device = "none";
     for (int32_t z = 0; z < layers; ++z) copy_pixels(request.under_target(z), target.layers[z]);
     return callbacks.report(1.0);
   }
+  if (request.is_bm3d()) return denoise_stack(request, callbacks, report);
   Params params = *given;
   params.scales = 1;
-  const Plan plan = make_plan(params, source.layers.front().format, *noise);
-  const VolumePlan volume = request.plan();
+  Plan plan = make_plan(params, source.layers.front().format, *noise);
+  plan.valid = volume.valid;
   run(
       VolumeWork(plan, volume, source, target, callbacks), params,
       [&](const Backend& backend) { return backend.supports_volume(plan, volume); }, report);
+}
+
+void Engine::Impl::denoise_stack(const VolumeRequest& request, const Callbacks& callbacks,
+                                 Report& report) {
+  const StackPlan stack = request.stack_plan();
+  const auto run_picture = [&](const Plan& plan, const ConstImage& source,
+                               const MutableImage& target, const Callbacks& part) {
+    Report one;
+    run(
+        ImageWork(plan, source, target, part), *request.params,
+        [&](const Backend& backend) { return backend.supports(plan); }, one);
+    add_report(one, report);
+  };
+  run_stack(stack, request.source, request.target, static_cast<float>(request.params->detail / 100),
+            pool, callbacks, run_picture);
 }
 
 // On the cards that params ask for, as far as they can do it.
@@ -218,7 +270,7 @@ void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const 
     throw Error(ErrorCode::kInternal, "source and target don't fit each other");
   }
   report.noise = noise;
-  report.replaced_pixels = count_not_finite_in_bands(source, target.rect);
+  report.replaced_pixels = count_replaced_in_bands(source, target.rect, plan.valid);
   report.note = nothing_to_do(params, noise, plan, source);
   report.changed = report.note.empty();
   if (!report.changed) {
@@ -263,16 +315,23 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
     if (layers.empty()) {
       throw Error(ErrorCode::kBadInput, sentence("a volume needs layers, and a target for each"));
     }
-    noise = white_noise(layers.front().format.colours(), static_cast<float>(params.sigma));
-    if (!params.auto_sigma) return;
+    const PixelFormat format = layers.front().format;
+    noise = white_noise(format.colours(), static_cast<float>(params.sigma));
+    if (!looks_at_whole(params, format)) return;
+    std::vector<ConstImage> measured;
     for (const int32_t z : measured_layers(static_cast<int32_t>(layers.size()))) {
       check_image(layers[z].format, layers[z].width, layers[z].height, layers[z].rect,
                   layers[z].data);
       if (!is_whole(layers[z])) {
         throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
       }
+      measured.push_back(layers[z]);
     }
-    noise = estimate_volume_noise(layers, impl_->pool, callbacks);
+    if (params.auto_sigma) {
+      noise = estimate_volume_noise(layers, static_cast<NoiseKind>(params.noise), impl_->pool,
+                                    callbacks);
+    }
+    noise.range = picture_range(measured);
   });
   if (seconds != nullptr) *seconds = watch.seconds();
   return status;
@@ -283,6 +342,11 @@ Status Engine::volume_source(const Params& params, int32_t depth, PixelFormat fo
                              int32_t height, int32_t count, VolumeBox& source) {
   return guard([&] {
     check_volume_params(params, depth);
+    if (params.method == static_cast<int32_t>(Method::kBm3d)) {
+      source = stack_source_box(make_stack_plan(params, depth, format.colours(), noise), box, width,
+                                height, count);
+      return;
+    }
     source = volume_source_box(make_volume_plan(params, depth, format.colours(), noise), box, width,
                                height, count);
   });
@@ -294,9 +358,8 @@ Status Engine::denoise_volume_part(const Params& params, int32_t depth, const No
                                    const Callbacks& callbacks, Report& report) {
   const Stopwatch watch;
   report = {};
-  const Status status = guard([&] {
-    impl_->denoise_volume({&params, depth, &noise, source, target}, callbacks, report);
-  });
+  const Status status = guard(
+      [&] { impl_->denoise_volume({&params, depth, &noise, source, target}, callbacks, report); });
   report.total = watch.seconds();
   return status;
 }
@@ -320,13 +383,15 @@ std::vector<DeviceInfo> Engine::devices(Ask ask) {
   return impl_->registry.devices(ask == Ask::kFreeMemory);
 }
 
-Status Engine::estimate(const ConstImage& image, const Callbacks& callbacks, NoiseModel& noise) {
+Status Engine::estimate(const ConstImage& image, NoiseKind kind, const Callbacks& callbacks,
+                        NoiseModel& noise) {
   return guard([&] {
     check_image(image.format, image.width, image.height, image.rect, image.data);
     if (!is_whole(image)) {
       throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
     }
-    noise = estimate_noise(image, impl_->pool, callbacks);
+    noise = estimate_noise(image, kind, impl_->pool, callbacks);
+    noise.range = picture_range({&image, 1});
   });
 }
 
@@ -335,12 +400,29 @@ Status Engine::noise_for(const Params& params, const ConstImage& whole, const Ca
   const Stopwatch watch;
   Status status = validate(params);
   if (status.ok() && params.auto_sigma) {
-    status = estimate(whole, callbacks, noise);
+    status = estimate(whole, static_cast<NoiseKind>(params.noise), callbacks, noise);
   } else if (status.ok()) {
     noise = white_noise(whole.format.colours(), static_cast<float>(params.sigma));
+    status = range(whole, noise.range);
   }
   if (seconds != nullptr) *seconds = watch.seconds();
   return status;
+}
+
+Status Engine::range(const ConstImage& image, PictureRange& range) {
+  return guard([&] {
+    range = {};
+    if (!has_range(image.format)) return;
+    check_image(image.format, image.width, image.height, image.rect, image.data);
+    if (!is_whole(image)) {
+      throw Error(ErrorCode::kInternal, "a picture's range is measured on whole images only");
+    }
+    range = picture_range({&image, 1});
+  });
+}
+
+bool Engine::looks_at_whole(const Params& params, PixelFormat format) {
+  return params.auto_sigma || has_range(format);
 }
 
 Status Engine::noise_curve(const ConstImage& image, const NoiseArea& area, const NoiseModel& model,

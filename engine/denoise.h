@@ -41,7 +41,7 @@ struct Report {
   double estimate = 0, upload = 0, kernels = 0, download = 0, total = 0;
   int32_t tiles = 0;
   uint64_t peak_memory = 0;     // bytes of working memory on the device that computed
-  int64_t replaced_pixels = 0;  // not finite: left as they were
+  int64_t replaced_pixels = 0;  // not finite or far beyond the picture's range: left as they were
 };
 
 // Some layers of a volume of `count` layers, from the first-th on: images of one format, size and
@@ -80,12 +80,21 @@ class Engine {
 
   // The noise of a whole image. Always ask with the whole image, never with a crop, or preview and
   // result differ.
-  Status estimate(const ConstImage& image, const Callbacks& callbacks, NoiseModel& noise);
+  Status estimate(const ConstImage& image, NoiseKind kind, const Callbacks& callbacks,
+                  NoiseModel& noise);
 
   // The noise that denoise() should be given: measured on the image when params.auto_sigma is set,
-  // white noise of params.sigma otherwise. seconds, when not null, gets the time it took.
+  // white noise of params.sigma otherwise; with the picture's range. seconds, when not null, gets the
+  // time it took. `whole` need not be whole unless looks_at_whole().
   Status noise_for(const Params& params, const ConstImage& whole, const Callbacks& callbacks,
                    NoiseModel& noise, double* seconds);
+
+  // Whether noise_for() or volume_noise() look at pixels.
+  static bool looks_at_whole(const Params& params, PixelFormat format);
+
+  // NoiseModel::range of a whole image, for a sigma that is given. Quick: looks at some pixels, and
+  // at none of integers.
+  Status range(const ConstImage& whole, PictureRange& range);
 
   // What a picture shows of its noise, in part of it or all over: noise_curve.h. The image must
   // hold all of the area, and needs no more.

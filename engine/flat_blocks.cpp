@@ -17,6 +17,9 @@ constexpr double kPercentile =
 constexpr double kToneSpread = 1.5;  // most that noise grows from dark to middle tones, about
 // How far noise may exceed what the calmest class shows, and the second: the calmest may be black.
 constexpr double kOverCalmest = 5.0, kOverSecond = 1.2;
+constexpr double kLowest = 0.01;
+constexpr int32_t kRegion = 64;  // pixels a side
+constexpr double kCalmRegions = 0.03, kMostRegions = 0.9;
 constexpr int32_t kTerms = 6;  // of a quadratic surface
 
 // Orthonormal quadratic surfaces over side x side samples: what remains after subtracting them is
@@ -124,6 +127,16 @@ void class_variances(std::vector<FlatBlock>::iterator first, std::vector<FlatBlo
   }
 }
 
+// Of the blocks' variances at one level.
+double quantile(const std::vector<FlatBlock>& blocks, int32_t level, double share) {
+  std::vector<float> variances;
+  for (const FlatBlock& block : blocks) variances.push_back(block.variance[level]);
+  const auto at =
+      variances.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(blocks.size() - 1));
+  std::nth_element(variances.begin(), at, variances.end());
+  return *at;
+}
+
 }  // namespace
 
 std::vector<FlatBlock> measure_blocks(const Sample& sample, int32_t channel, int32_t side,
@@ -146,6 +159,7 @@ FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, 
   std::stable_sort(blocks.begin(), blocks.end(), [](const FlatBlock& a, const FlatBlock& b) {
     return a.brightness < b.brightness;
   });
+  const double lowest = quantile(blocks, 0, kLowest);
   const size_t tones = std::clamp<size_t>(blocks.size() / kFewest, 1, kTones);
   std::vector<double> level[kSampleLevels];
   for (size_t tone = 0; tone < tones; ++tone) {
@@ -161,8 +175,20 @@ FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, 
     const double median = 0.5 * (level[l][(tones - 1) / 2] + level[l][tones / 2]);
     noise.sigma[l] = std::min(median, kToneSpread * level[l][std::min<size_t>(2, tones - 1)]);
   }
+  noise.lowest = std::sqrt(lowest);
   noise.calmest =
       tones == 1 ? level[0][0] : std::min(kOverCalmest * level[0][0], kOverSecond * level[0][1]);
+  return noise;
+}
+
+RegionNoise region_noise(const Sample& sample, int32_t channel, ThreadPool& pool) {
+  const std::vector<FlatBlock> regions =
+      measure_blocks(sample, channel, kRegion, kSampleLevels, pool);
+  RegionNoise noise;
+  if (regions.empty()) return noise;
+  noise.calm = std::sqrt(quantile(regions, 0, kCalmRegions));
+  noise.most = std::sqrt(quantile(regions, 0, kMostRegions));
+  noise.coarse = std::sqrt(quantile(regions, kSampleLevels - 1, kCalmRegions));
   return noise;
 }
 

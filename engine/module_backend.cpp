@@ -3,10 +3,11 @@
 
 #include <dlfcn.h>
 
-#include <filesystem>
+#include <cstring>
 #include <map>
 #include <mutex>
 
+#include "module_file.h"
 #include "sentence.h"
 
 namespace grainless {
@@ -16,18 +17,28 @@ namespace {
   throw Error(ErrorCode::kDeviceUnavailable, why);
 }
 
+// What this engine does not know is a failure like any other.
+ErrorCode known_code(int32_t code) {
+  const bool known = code > 0 && code <= static_cast<int32_t>(kLastErrorCode);
+  return known ? static_cast<ErrorCode>(code) : ErrorCode::kDeviceFailed;
+}
+
+// A field of the boundary, which its writer may have filled to the last byte.
+template <size_t kBytes>
+std::string text_of(const char (&field)[kBytes]) {
+  return {field, strnlen(field, kBytes)};
+}
+
 void check(int32_t code, const AbiMessage& message) {
   if (code == 0) return;
-  throw Error(static_cast<ErrorCode>(code), message.text[0] != '\0'
-                                                ? unpacked_sentence(message.text)
-                                                : sentence("the GPU module failed"));
+  const std::string text = text_of(message.text);
+  throw Error(known_code(code),
+              text.empty() ? sentence("the GPU module failed") : unpacked_sentence(text));
 }
 
 const AbiBackend* load_table(const std::string& path) {
-  if (!std::filesystem::exists(path)) {
-    unavailable(sentence("GPU support (grainless-cuda.so) is not installed"));
-  }
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string file = trusted_module(path);
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
     unavailable(sentence("GPU support can't be loaded: %s", {why != nullptr ? why : path}));
@@ -43,6 +54,10 @@ const AbiBackend* load_table(const std::string& path) {
   return table;
 }
 
+// Far beyond what a card's memory holds of an ordinary picture, and within the bounds of its grids
+// for one that is a few pixels wide.
+constexpr int32_t kLargestSide = 1 << 16;
+
 class ModuleBackend final : public Backend {
  public:
   ModuleBackend(const AbiBackend* table, uint32_t device, const AbiDevice& info, uint64_t limit)
@@ -57,12 +72,17 @@ class ModuleBackend final : public Backend {
   std::string name() const override { return name_; }
   std::string description() const override { return description_; }
   int32_t concurrency() const override { return static_cast<int32_t>(table_->concurrency); }
-  int32_t preferred_side() const override { return 0; }
+  int32_t preferred_side() const override { return kLargestSide; }
   Status supports(const Plan& plan) const override {
     AbiMessage message{};
     return guard([&] { check(table_->supports(&plan, &message), message); });
   }
-  uint64_t budget() const override { return table_->budget(session_); }
+  uint64_t budget() const override {
+    uint64_t bytes = 0;
+    AbiMessage message{};
+    check(table_->budget(session_, &bytes, &message), message);
+    return bytes;
+  }
   uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const override {
     return table_->tile_bytes(&plan, width, height);
   }
@@ -114,7 +134,7 @@ const Module& Module::load(const std::string& path) {
 }
 
 std::vector<AbiDevice> Module::devices(bool ask) const {
-  constexpr uint32_t kUsual = 16;
+  constexpr uint32_t kUsual = 16, kMost = 1024;
   AbiMessage message{};
   uint32_t count = kUsual;
   std::vector<AbiDevice> devices;
@@ -122,8 +142,12 @@ std::vector<AbiDevice> Module::devices(bool ask) const {
     devices.resize(count);
     const auto places = static_cast<uint32_t>(devices.size());
     check(table_->devices(ask ? 1 : 0, devices.data(), places, &count, &message), message);
+    if (count > kMost) unavailable(sentence("the GPU module failed"));
   } while (count > devices.size());
   devices.resize(count);
+  for (AbiDevice& device : devices) {
+    device.name[sizeof device.name - 1] = device.reason[sizeof device.reason - 1] = '\0';
+  }
   return devices;
 }
 

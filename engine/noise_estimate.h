@@ -12,8 +12,9 @@ namespace grainless {
 
 // Measures the whole image (image.rect must cover it). The same bits for any number of threads. All
 // sigmas are 0 when no noise is found: flat graphics, gradients, fewer pixels than a few patches.
-// `most_tiles` as in take_sample(): several images that are measured together need fewer each.
-NoiseModel estimate_noise(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks,
-                          int32_t most_tiles = kSampleTiles);
+// Where texture and noise can't be told apart, kSure finds so little that neither suffers, and
+// says so. `most_tiles` as in take_sample(): several images measured together need fewer each.
+NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& pool,
+                          const Callbacks& callbacks, int32_t most_tiles = kSampleTiles);
 
 }  // namespace grainless

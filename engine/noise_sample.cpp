@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "match_scale.h"
+#include "picture_range.h"
 #include "pixel_math.h"
 #include "status.h"
 
@@ -15,6 +17,12 @@ constexpr int32_t kTile = 128;  // pixels a side
 constexpr int32_t kClipSquare = 8;
 constexpr double kClippedShare = 0.1, kMostClippedShare = 0.6;
 constexpr int32_t kSideUnit = 4;  // of a tile: whole pixels at quarter resolution
+
+ValueRange valid_values(const ConstImage& image) {
+  NoiseModel noise;
+  noise.range = picture_range({&image, 1});
+  return valid_range(match_span(noise));
+}
 
 // First pixels of `count` tiles of `side` along `size` pixels: evenly spread, both ends covered.
 std::vector<int32_t> tile_origins(int32_t size, int32_t side, int32_t count) {
@@ -87,12 +95,12 @@ bool is_flat(const ConstImage& image, const SampleTile& tile, int32_t x, int32_t
   return true;
 }
 
-void load_pixel(const ConstImage& image, SampleTile& tile, int32_t x, int32_t y) {
+void load_pixel(const ConstImage& image, ValueRange valid, SampleTile& tile, int32_t x, int32_t y) {
   const PixelFormat format = image.format;
   const void* pixel = pixel_at(image, tile.x + x, tile.y + y);
   const size_t at = static_cast<size_t>(y) * tile.width + x;
   float colour[3] = {};
-  if (!pixel_is_valid(pixel, format)) {
+  if (!pixel_is_valid(pixel, format, valid)) {
     tile.state[at] = kInvalid;
   } else {
     for (int32_t c = 0; c < format.colours(); ++c) {
@@ -126,13 +134,13 @@ void halve(const std::vector<float>& fine, int32_t width, int32_t height, std::v
   }
 }
 
-void load_tile(const ConstImage& image, SampleTile& tile) {
+void load_tile(const ConstImage& image, ValueRange valid, SampleTile& tile) {
   const int32_t channels = image.format.colours();
   const size_t pixels = static_cast<size_t>(tile.width) * tile.height;
   tile.state.resize(pixels);
   for (int32_t c = 0; c < channels; ++c) tile.plane[0][c].resize(pixels);
   for (int32_t y = 0; y < tile.height; ++y) {
-    for (int32_t x = 0; x < tile.width; ++x) load_pixel(image, tile, x, y);
+    for (int32_t x = 0; x < tile.width; ++x) load_pixel(image, valid, tile, x, y);
   }
   for (int32_t l = 1; l < kSampleLevels; ++l) {
     for (int32_t c = 0; c < channels; ++c) {
@@ -179,10 +187,11 @@ Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& c
                    int32_t most_tiles) {
   Sample sample;
   sample.channels = image.format.colours();
+  const ValueRange valid = valid_values(image);
   sample.tiles = spread_tiles(image.width, image.height, most_tiles);
   pool.parallel_for(static_cast<int32_t>(sample.tiles.size()), [&](int32_t i, int32_t) {
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-    load_tile(image, sample.tiles[i]);
+    load_tile(image, valid, sample.tiles[i]);
   });
   sample.clipped_share = least_clipped_share(sample);
   return sample;

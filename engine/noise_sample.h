@@ -17,7 +17,7 @@ inline constexpr int32_t kSampleLevels = 3;  // full, half, quarter resolution
 
 // What a pixel is, besides its colour.
 enum PixelState : uint8_t {
-  kInvalid = 1,   // transparent or not finite
+  kInvalid = 1,   // transparent, not finite, or far beyond the picture's range
   kClipped = 2,   // a colour stands exactly at black or white: its noise was cut off
   kFlat = 4,      // the centre of 3 x 3 equal pixels: noise does not leave such
   kRepeated = 8,  // equals a pixel one or two before it in its row or column

@@ -17,6 +17,8 @@ constexpr Choice kMethods[] = {{"bm3d", N_("BM3D (best quality)")},
                                {"sw-nlm", N_("Shapiro-Wilk Non-Local Means")}};
 constexpr Choice kQualities[] = {
     {"fast", N_("Fast")}, {"normal", N_("Normal")}, {"high", N_("High")}};
+constexpr Choice kNoises[] = {{"auto", N_("What is surely noise")},
+                              {"camera", N_("Coarse camera noise, too")}};
 constexpr Choice kTransforms[] = {{"bior1.5", N_("Biorthogonal wavelet 1.5")},
                                   {"dct", N_("Cosine")},
                                   {"dft", N_("Fourier")},
@@ -25,7 +27,10 @@ constexpr Choice kTransforms[] = {{"bior1.5", N_("Biorthogonal wavelet 1.5")},
 constexpr Choice kMatchings[] = {{"noisy", N_("As it is")}, {"prefiltered", N_("Prefiltered")}};
 constexpr Choice kStages[] = {{"all", N_("All")}, {"first", N_("Only the first")}};
 constexpr Choice kCentres[] = {
-    {"max", N_("Largest other weight")}, {"one", N_("One")}, {"zero", N_("Zero")}};
+    {"auto", N_("Automatic")},
+    {"max", N_("Largest other weight")},
+    {"one", N_("One")},
+    {"zero", N_("Zero")}};
 constexpr Choice kWeights[] = {{"less-noise", N_("Difference less the noise")},
                                {"classic", N_("Whole difference")}};
 
@@ -177,12 +182,17 @@ const ParamSpec kSpecs[] = {
     {"centre", ParamType::kChoice, &Params::centre, 0, 0, 0, 0, kCentres, ParamGroup::kAdvanced,
      N_("Weight of the centre pi_xel"),
      N_("What the pixel itself counts for in both kinds of Non-Local Means, beside its "
-        "look-alikes.")},
+        "look-alikes. Automatic follows the noise: the weaker it is, the more.")},
     {"weights", ParamType::kChoice, &Params::weights, 0, 0, 0, 0, kWeights, ParamGroup::kAdvanced,
      N_("Weights by"),
      N_("What of two patches' difference makes them count for less in Non-Local Means. Less the "
         "noise: what noise alone explains is taken off first, which keeps more detail. The whole "
         "difference is the classic rule (h² = 2βσ² a pixel); strength squared is its β.")},
+    {"noise", ParamType::kChoice, &Params::noise, 0, 0, 0, 0, kNoises, ParamGroup::kAdvanced,
+     N_("Look for"),
+     N_("What the automatic measurement takes for noise. The coarse noise of camera JPEGs looks "
+        "like fine texture: where it is not sure, it is looked for only when asked, and texture "
+        "may go with it then.")},
     {"scales", ParamType::kChoice, &Params::scales, 0, 0, 0, 0, kScales, ParamGroup::kAdvanced,
      N_("Num_ber of scales"),
      N_("Resolutions at which noise is removed. Noise of cameras is coarse and shows at half and "
@@ -197,8 +207,8 @@ const ParamSpec kSpecs[] = {
      {},
      ParamGroup::kStack,
      N_("Ad_jacent layers"),
-     N_("In how many layers before and after each one similar pixels are looked for (1 to 15). "
-        "More removes more noise and takes longer.")},
+     N_("In how many layers before and after each one the same is looked for (1 to 15). More "
+        "removes more noise and takes longer.")},
     {"device",
      ParamType::kString,
      &Params::device,
@@ -303,6 +313,9 @@ Status check_relations(const Params& params) {
     return bad(
         sentence("step can't be larger than patch: pixels between the patches would be left out"));
   }
+  if (params.depth > 0 && params.method == static_cast<int32_t>(Method::kSwNlm)) {
+    return bad(sentence("depth takes method bm3d or nlm"));
+  }
   if (!valid_device(params.device)) {
     return bad(
         sentence("device takes auto, cpu, cuda, or numbers of graphics cards as in cuda:0,1"));
@@ -391,14 +404,15 @@ Status validate(const Params& params) {
 
 Params stack_defaults() {
   Params params;
-  params.method = static_cast<int32_t>(Method::kNlm);
-  params.depth = 2;
+  params.depth = 3;
   return params;
 }
 
 bool is_stack_param(const ParamSpec& spec) {
-  const std::string_view key = spec.key;
-  return key != "method" && (key == "sigma" || param_applies(stack_defaults(), key));
+  Params nlm = stack_defaults();
+  nlm.method = static_cast<int32_t>(Method::kNlm);
+  return std::string_view(spec.key) == "sigma" || param_applies(stack_defaults(), spec.key) ||
+         param_applies(nlm, spec.key);
 }
 
 bool is_picture_param(const ParamSpec& spec) {
@@ -406,8 +420,8 @@ bool is_picture_param(const ParamSpec& spec) {
 }
 
 bool param_applies(const Params& params, std::string_view key) {
-  if (params.depth > 0 && (key == "quality" || key == "scales")) return false;
   const bool bm3d = params.method == static_cast<int32_t>(Method::kBm3d);
+  if (params.depth > 0 && !bm3d && (key == "quality" || key == "scales")) return false;
   if (key == "step" || key == "group" || key == "transform" || key == "matching" ||
       key == "stages") {
     return bm3d;
@@ -415,6 +429,7 @@ bool param_applies(const Params& params, std::string_view key) {
   if (key == "centre") return !bm3d;
   if (key == "weights") return params.method == static_cast<int32_t>(Method::kNlm);
   if (key == "sigma") return !params.auto_sigma;
+  if (key == "noise") return params.auto_sigma;
   return true;
 }
 

@@ -18,13 +18,14 @@ enum class Quality : int32_t { kFast = 0, kNormal = 1, kHigh = 2 };
 enum class Transform : int32_t { kBior15 = 0, kDct = 1, kDft = 2, kHaar = 3, kHadamard = 4 };
 enum class Matching : int32_t { kNoisy = 0, kPrefiltered = 1 };
 enum class Stages : int32_t { kAll = 0, kFirst = 1 };
-enum class Centre : int32_t { kMax = 0, kOne = 1, kZero = 2 };
+enum class Centre : int32_t { kAuto = 0, kMax = 1, kOne = 2, kZero = 3 };
 enum class WeightRule : int32_t { kLessNoise = 0, kClassic = 1 };
 
 struct Params {
   int32_t method = 0;      // Method
   int32_t quality = 1;     // Quality
   bool auto_sigma = true;  // estimate sigma from the image
+  int32_t noise = 0;       // NoiseKind: what is looked for
   double sigma = 10.0;     // noise standard deviation, 8-bit steps of the perceptual encoding
   double strength = 100.0;
   double luma = 100.0;
@@ -83,10 +84,10 @@ std::string param_text(const Params& params, const ParamSpec& spec);
 // kBadParameter when any value is out of its range or not a number.
 Status validate(const Params& params);
 
-// Automatic Non-Local Means over a stack of layers: depth is not 0.
+// Automatic BM3D over a stack of layers: depth is not 0.
 Params stack_defaults();
 
-// Whether the parameter belongs to the filter for stacks, which has but one method, or to the one
+// Whether the parameter belongs to the filter for stacks, which has no Shapiro-Wilk, or to the one
 // for pictures.
 bool is_stack_param(const ParamSpec& spec);
 bool is_picture_param(const ParamSpec& spec);

@@ -94,8 +94,10 @@ GRAINLESS_HD void store_component(void* pixel, Component component, int32_t i, f
   }
 }
 
-// Whether a pixel takes part: not fully transparent, and all of its colours finite.
-GRAINLESS_HD bool pixel_is_valid(const void* pixel, PixelFormat format) {
+// Whether a pixel takes part: not fully transparent, and all of its colours within `range`, which
+// none that is not finite is. Integers always are.
+GRAINLESS_HD bool pixel_is_valid(const void* pixel, PixelFormat format,
+                                 ValueRange range = kAnyFinite) {
   if (format.has_alpha()) {
     const float alpha = load_component(pixel, format.component, format.channels - 1);
     if (!(alpha > 0.0f)) return false;
@@ -103,7 +105,7 @@ GRAINLESS_HD bool pixel_is_valid(const void* pixel, PixelFormat format) {
   if (format.component == Component::kU8 || format.component == Component::kU16) return true;
   for (int32_t c = 0; c < format.colours(); ++c) {
     const float value = load_component(pixel, format.component, c);
-    if (!(fabsf(value) <= 3.0e38f)) return false;
+    if (!(value >= range.low && value <= range.high)) return false;
   }
   return true;
 }
@@ -127,17 +129,13 @@ GRAINLESS_HD Rgb rgb_from_yuv(Yuv p) {
   return {y + u + v, y - 2.0f * v, y - u + v};
 }
 
-// What a plane's value becomes in a match plane: linear within 256 steps of the centre, an eighth
-// of the slope outside (float images may hold highlights far above white: they stay
-// distinguishable), and at most +-511.875 * scale.
-inline constexpr float kMatchSpan = 1024.0f;  // largest difference of two match values / scale
-
-GRAINLESS_HD int32_t match_value(float value, float centre, float scale) {
-  const float t = value - centre;
+// What a plane's value becomes in a match plane.
+GRAINLESS_HD int32_t match_value(float value, const MatchCurve& curve) {
+  const float t = value - curve.centre;
   float a = fabsf(t);
-  if (a > 256.0f) a = 256.0f + (a - 256.0f) * 0.125f;
-  if (!(a < 511.875f)) a = 511.875f;
-  const int32_t q = static_cast<int32_t>(rintf(a * scale));
+  if (a > curve.knee) a = curve.knee + (a - curve.knee) * 0.125f;
+  if (!(a < curve.most)) a = curve.most;
+  const int32_t q = static_cast<int32_t>(rintf(a * curve.scale));
   return t < 0.0f ? -q : q;
 }
 

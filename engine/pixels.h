@@ -27,6 +27,20 @@ struct PixelFormat {
   bool operator==(const PixelFormat&) const = default;
 };
 
+// The colour values that take part, in 8-bit steps; what lies outside is treated like a value that is
+// not finite. Largest: beyond it luma, a sum of three, would be infinite.
+struct ValueRange {
+  float low, high;
+};
+inline constexpr ValueRange kAnyFinite{-3.0e38f, 3.0e38f};
+
+// How a plane's values become match values (pixel_math.h: match_value): linear within `knee` of the
+// centre, an eighth of the slope outside, at most +-most * scale. In 8-bit steps, all but the scale.
+struct MatchCurve {
+  float centre, scale, knee, most;
+};
+inline constexpr float kMatchKnee = 256.0f, kMatchMost = 511.875f;  // of usual pictures
+
 // Pixels of one rectangle of an image of width × height. Rows are row_bytes apart (may exceed the
 // row's own bytes); data points at the pixel (rect.x, rect.y).
 struct ConstImage {

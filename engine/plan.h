@@ -3,7 +3,7 @@
 // boundary (abi.h) and its parts are passed by value into CPU loops and CUDA kernels alike.
 //
 // Exact matching. Patches are compared on integers: a match plane holds round(compress(v) * scale)
-// (pixel_math.h: match_value), so that a sum of squared differences is exact in any order, on any
+// (match_scale.h, pixel_math.h: match_value), so that a sum of squared differences is exact in any order, on any
 // backend, in integer or (below 2^24) float arithmetic. That is what makes running sums compatible
 // with "place does not matter", and BM3D's groups the same on the CPU and on a GPU.
 #pragma once
@@ -41,6 +41,7 @@ enum class GroupRule : int32_t {
   // With the n pixels of the k patches, less their mean over the group, as rows of Y (noisy) and X
   // (pilot), and v the noise variance:
   //     estimate = mean + T Y,  T = 1 - n v (X X' + n v 1)^-1
+  // (where n v is less than float's rounding of X X', a larger multiple of 1: bm3d_math.h).
   // Patch i weighs 1 / max(|row i of T|^2 + 1 / (k n), 1 / k), at least 1, in the aggregation.
   kRidge = 2,
 };
@@ -55,7 +56,7 @@ struct Bm3dStage {
   int32_t group;          // power of two, 1..kMaxGroup
   uint32_t max_distance;  // largest key distance in a group (threshold tau)
   int32_t distance_shift;
-  float match_centre, match_scale;  // of the luma plane, see match_value
+  MatchCurve match;  // of the luma plane
   // kHardThreshold: lambda * sigma, which each channel's coefficients have to exceed. The others:
   // noise variance v = mu^2 * sigma^2, in the Wiener weight s^2 / (s^2 + v). A channel with 0 is
   // copied. The group's mean (coefficient 0, 0 of both transforms) is kept unchanged, counts as
@@ -84,12 +85,17 @@ struct NlmWeight {
   float gain, noise, decay;
 };
 
+// What a pixel itself counts for: own + share * (the largest weight of the others).
+struct CentreWeight {
+  float own, share;
+};
+
 // Non-Local Means (Buades 2005) with one joint distance over the channels. For even patch sizes the
 // patch of pixel p spans p - patch / 2 .. p - patch / 2 + patch - 1. Pixels outside of the image
 // are its symmetric reflection.
 //
-// Let w(p, D) be the weights of p's window without D = 0, and c(p) the centre's own weight: the
-// largest w(p, D), 1 or 0. With v the plane:
+// Let w(p, D) be the weights of p's window without D = 0, and c(p) the centre's own weight, a
+// CentreWeight. With v the plane:
 //   patchwise == 0:  v(x) + sum_D w(x, D) (v(x + D) - v(x)) / (sum_D w(x, D) + c(x))
 //   patchwise != 0:  v(x) + mean over the patches p that hold x of
 //                           sum_D w(p, D) (v(x + D) - v(x)) / (sum_D w(p, D) + c(p))
@@ -100,9 +106,8 @@ struct NlmWeight {
 struct NlmPlan {
   int32_t patch;
   int32_t radius;
-  int32_t centre;  // Centre
-  float match_centre[kMaxChannels];
-  float match_scale[kMaxChannels];
+  CentreWeight centre;
+  MatchCurve match[kMaxChannels];
   NlmWeight luma, chroma;  // equal when joint != 0
   int32_t joint;           // 1: luma's weights serve all channels
   int32_t patchwise;       // 1: halo is radius + patch - 1, else radius + patch / 2
@@ -135,9 +140,8 @@ inline constexpr int32_t kSwCoefficientBits = 15;
 struct SwNlmPlan {
   int32_t patch;
   int32_t radius;
-  int32_t centre;  // Centre
-  float match_centre[kMaxChannels];
-  float match_scale[kMaxChannels];
+  CentreWeight centre;
+  MatchCurve match[kMaxChannels];
   int16_t coefficient[kMaxPatch * kMaxPatch / 2];  // a of the i-th pair from outside
   float norm, least_w;
   float share[kMaxChannels];  // of the removed noise that is taken away; 0: the plane is copied
@@ -153,6 +157,9 @@ struct LevelPlan {
   NlmPlan nlm;
   SwNlmPlan sw_nlm;
   int32_t reach;  // pixels of this level round a pixel that the method looks at
+  // Of a level that corrects a finer one, sigma^2 / (9 kGuide^2), 9 being the pixels that E is the
+  // mean of; 0: chroma is not guided. See pyramid.h.
+  float guide;
 
   // The stage whose estimate stage s matches on, -1: none, on the noisy picture. A hard threshold
   // matches on what is before it, all others on the last hard threshold's estimate.
@@ -174,17 +181,23 @@ struct Plan {
   int32_t channels;     // colour planes: 1 grey, 3 luma and chroma
   int32_t smallest;     // images with a side under this come back unchanged
   int32_t halo;         // pixels round a pixel that its result may depend on
+  ValueRange valid;     // colour values outside are left as they are, and no patch sees them
   float detail;         // 0..1 of the removed luma comes back
   int32_t level_count;  // level[0] is full resolution; see pyramid.h
   LevelPlan level[kMaxLevels];
 };
 static_assert(std::is_trivially_copyable_v<Plan> && std::is_standard_layout_v<Plan>);
 
-// True when nothing would be removed: all sigmas, or strength, or luma and chroma are 0.
+// True when nothing would be removed: with strength, luma and chroma all sigmas of the picture
+// itself are under kLeastSigma.
 bool changes_nothing(const Params& params, const NoiseModel& noise);
 
-// noise.sigma is used times noise.strength and the parameters strength, luma and chroma. params
-// must be valid.
+// The parameters for noise of those sigmas, a channel each: strength, luma or chroma is 0 where it
+// would leave less than kLeastSigma of them.
+Params audible_params(const Params& params, const double* sigma, int32_t channels);
+
+// noise.sigma is used times noise.strength and the parameters strength, luma and chroma. What is
+// under kLeastSigma then, a level or a channel of one, is copied. params must be valid.
 Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise);
 
 }  // namespace grainless

@@ -33,6 +33,12 @@ constexpr BuiltInPreset kBuiltIn[] = {
      "chroma = 150\n"
      "detail = 10\n"
      "scales = 3\n"},
+    // Noise without its finest detail, which texture may be, too: the default leaves it where it
+    // isn't sure.
+    {"camera-jpeg", N_("Camera JPEG"),
+     N_("For JPEG files of cameras and phones: looks for coarse noise, and may take fine texture "
+        "for it."),
+     "noise = camera\n"},
     // Grain is coarse and belongs to the picture: some of it stays. Dye clouds and the scanner's
     // own noise are colour and go.
     {"film-grain", N_("Scan or film grain"),
@@ -129,17 +135,18 @@ Settings settings_of(const Params& params) {
   return settings;
 }
 
+// A stack has no Shapiro-Wilk: its presets keep what belongs to no method.
 Settings stack_settings(const Settings& settings) {
   const Params own = stack_defaults();
-  const bool other_method = std::any_of(settings.begin(), settings.end(), [&](const auto& setting) {
-    return setting.first == "method" && setting.second != param_text(own, *find_param("method"));
+  const bool other_method = std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
+    return setting.first == "method" && setting.second == "sw-nlm";
   });
   Settings known;
   for (const auto& [key, value] : settings) {
     const ParamSpec* spec = find_param(key);
     if (spec == nullptr || !is_stack_param(*spec)) continue;
-    const bool size = spec->group == ParamGroup::kAdvanced;
-    known.emplace_back(key, size && other_method ? param_text(own, *spec) : value);
+    const bool of_method = spec->group == ParamGroup::kAdvanced || key == "method";
+    known.emplace_back(key, of_method && other_method ? param_text(own, *spec) : value);
   }
   return known;
 }

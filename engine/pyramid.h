@@ -7,6 +7,15 @@
 // with up bilinear and smooth = [1 2 1] / 4 along both axes, which keeps only those frequencies
 // that the coarser level shows unharmed (the conservative recomposition of Facciolo, Pierazzo and
 // Morel 2017, made local: theirs cuts the DCT of the whole image).
+//
+// A camera's chroma noise asks for such strength that small colours don't live through it at a
+// coarse level. Its chroma is therefore guided by luma, in the manner of joint (cross-bilateral,
+// guided) filters: where the finer level's luma has an edge, its own colour stays,
+//     correction = share * (result(l + 1) - down(filtered(l))),
+//     share = 1 / (1 + (E sigma^2 / kGuide^2)^4)
+// with E the energy of luma about its local mean and sigma the chroma noise that the coarser level
+// was denoised with: weaker noise does no such harm. Nothing is smoothed there: blotches are what
+// is to go, and colour has no fine detail without luma. White noise leaves plan.guide 0.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +39,10 @@ constexpr int32_t level_size(int32_t size, int32_t level) {
 
 // A level of less holds nothing worth denoising.
 inline constexpr int32_t kSmallestLevel = 8;
-// Of up and smooth together, in pixels of the coarser level.
-inline constexpr int32_t kPyramidReach = 2;
+// Luma round a pixel that guides its chroma.
+inline constexpr int32_t kGuideReach = 2, kGuideSide = 2 * kGuideReach + 1;
+// Of up and smooth or the guide together, in pixels of the coarser level.
+inline constexpr int32_t kPyramidReach = 1 + kGuideReach;
 
 // The pixels of the next level that hold any of r.
 inline Rect halved(const Rect& r) {
@@ -116,6 +127,23 @@ inline LevelShare level_share(int32_t level, int32_t count) {
 // down: the mean of four neighbours (beyond an odd border: of the border's pixels repeated).
 GRAINLESS_HD float mean_of_four(float a, float b, float c, float d) {
   return ((a + b) + (c + d)) * 0.25f;
+}
+
+// The share of a coarse chroma difference that luma lets pass; luma: kGuideSide^2 pixels of it, row
+// by row, guide: LevelPlan::guide.
+GRAINLESS_HD float chroma_share(const float* luma, float guide) {
+  float energy = 0.0f;
+  for (int32_t y = 1; y < kGuideSide - 1; ++y) {
+    for (int32_t x = 1; x < kGuideSide - 1; ++x) {
+      const float* at = luma + y * kGuideSide + x;
+      const float above = at[-kGuideSide - 1] + at[-kGuideSide] + at[-kGuideSide + 1];
+      const float below = at[kGuideSide - 1] + at[kGuideSide] + at[kGuideSide + 1];
+      const float own = at[0] - ((at[-1] + at[0] + at[1]) + (above + below)) * (1.0f / 9.0f);
+      energy += own * own;
+    }
+  }
+  const float edge = energy * guide, square = edge * edge;
+  return 1.0f / (1.0f + square * square);
 }
 
 // smooth and up along one axis.

@@ -4,19 +4,34 @@
 #include <new>
 
 namespace grainless {
+namespace {
 
-Status guard(const std::function<void()>& body) noexcept {
+// Short enough for a string's own place: handing it on can't fail.
+constexpr char kNoMemory[] = "out of memory";
+static_assert(sizeof kNoMemory <= 16);
+
+Status said(ErrorCode code, const char* sentence) noexcept {
   try {
-    body();
+    return {code, sentence};
+  } catch (...) {
+    return {code, kNoMemory};
+  }
+}
+
+}  // namespace
+
+Status guard_call(void (*call)(void*), void* body) noexcept {
+  try {
+    call(body);
     return {};
   } catch (const Error& error) {
-    return {error.code(), error.what()};
+    return said(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return {ErrorCode::kOutOfMemory, "not enough memory"};
+    return {ErrorCode::kOutOfMemory, kNoMemory};
   } catch (const std::exception& error) {
-    return {ErrorCode::kInternal, error.what()};
+    return said(ErrorCode::kInternal, error.what());
   } catch (...) {
-    return {ErrorCode::kInternal, "unknown failure"};
+    return said(ErrorCode::kInternal, "unknown failure");
   }
 }
 

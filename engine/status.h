@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -20,7 +19,9 @@ enum class ErrorCode : int32_t {
   kDeviceFailed = 5,       // a launch or a copy failed in mid-work
   kCancelled = 6,
   kInternal = 7,
+  kUnsupported = 8,  // not by this device, which is in order; another one can
 };
+inline constexpr ErrorCode kLastErrorCode = ErrorCode::kUnsupported;
 
 class [[nodiscard]] Status {
  public:
@@ -46,8 +47,16 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-// Runs body and turns whatever it throws into a Status (std::bad_alloc: kOutOfMemory).
-Status guard(const std::function<void()>& body) noexcept;
+// guard() without its template.
+Status guard_call(void (*call)(void*), void* body) noexcept;
+
+// Runs body and turns whatever it throws into a Status (std::bad_alloc: kOutOfMemory). Allocates
+// nothing of its own: where memory is short, the sentence is "out of memory", whatever was thrown.
+template <typename Body>
+Status guard(const Body& body) noexcept {
+  return guard_call([](void* it) { (*static_cast<const Body*>(it))(); },
+                    const_cast<void*>(static_cast<const void*>(&body)));
+}
 
 // The way back: throws Error unless status is ok.
 void throw_if_failed(const Status& status);

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "match_scale.h"
+#include "nlm_plan.h"
 #include "shapiro_wilk.h"
 
 namespace grainless {
@@ -19,7 +19,7 @@ constexpr double kAlpha = 0.05;  // of equal patches, the test rejects so many
 // Match values a sigma: rounding adds 1 / (12 * 16^2) of the noise variance, and the largest
 // sums (16 x 16 pixels, four times the strength) stay within an int.
 constexpr double kUnit = 16.0;
-constexpr double kLargestScale = 64.0;  // of match values of 16 bits
+constexpr double kLargestValue = 64 * double{kMatchMost};  // of 16 bits
 
 // By quality. On boat 11, 21 and 31 give 27.90, 28.18 and 28.20 dB at sigma 25, 24.55, 25.11 and
 // 25.18 dB at 50.
@@ -52,14 +52,14 @@ int32_t sw_nlm_patch(const Params& params, double sigma) {
   return sigma <= 15 ? 3 : sigma <= 40 ? 5 : 7;
 }
 
-SwNlmPlan make_sw_nlm(const Params& params, int32_t patch, const double* noise, int32_t channels,
-                      double fallback_h) {
+SwNlmPlan make_sw_nlm(const Params& params, const MatchSpan& span, int32_t patch,
+                      const double* noise, int32_t channels, double fallback_h) {
   SwNlmPlan plan{};
   plan.patch = patch;
   plan.radius = (params.search != 0 ? params.search : kSearch[params.quality]) / 2;
-  plan.centre = params.centre;
-  const double unit =
-      set_match_planes(plan.match_centre, plan.match_scale, kUnit, kLargestScale, noise, channels);
+  plan.centre = nlm_centre(params, span, NlmNoise::kWhite, noise[0], false);
+  const double largest = kLargestValue / match_curve(span, channels == 3, 0).most;
+  const double unit = set_match_planes(plan.match, span, kUnit, largest, noise, channels);
 
   const int32_t pixels = patch * patch;
   const std::vector<double> a = shapiro_wilk_coefficients(pixels);

@@ -2,6 +2,7 @@
 // The part of make_plan() that Shapiro-Wilk NLM needs.
 #pragma once
 
+#include "match_scale.h"
 #include "plan.h"
 
 namespace grainless {
@@ -11,7 +12,7 @@ int32_t sw_nlm_patch(const Params& params, double sigma);
 
 // `noise` a channel is what the test expects; fallback_h: h / sigma of the weights that pixels
 // without an accepted pair take.
-SwNlmPlan make_sw_nlm(const Params& params, int32_t patch, const double* noise, int32_t channels,
-                      double fallback_h);
+SwNlmPlan make_sw_nlm(const Params& params, const MatchSpan& span, int32_t patch,
+                      const double* noise, int32_t channels, double fallback_h);
 
 }  // namespace grainless

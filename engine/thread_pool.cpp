@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <system_error>
 
 namespace grainless {
 
@@ -15,8 +14,9 @@ ThreadPool::ThreadPool(int32_t threads) {
     for (int32_t slot = 1; slot < threads; ++slot) {
       workers_.emplace_back([this, slot] { work(slot); });
     }
-  } catch (const std::system_error&) {
-    // The system gives no more of them: those that started, and the caller's, do the work.
+  } catch (const std::exception&) {
+    // The system gives no more of them, or no memory: those that started, and the caller's, do the
+    // work.
   }
 }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include "sentence.h"
@@ -14,16 +14,6 @@ namespace {
 
 constexpr int32_t kSmallestSide = 64;       // below this a tile is nearly all halo
 constexpr int64_t kSharedArea = 512 * 512;  // smaller areas aren't worth a second card
-
-std::deque<Rect> cut(const Rect& area, TileSize size) {
-  std::deque<Rect> tiles;
-  for (int32_t y = area.y; y < area.bottom(); y += size.height) {
-    for (int32_t x = area.x; x < area.right(); x += size.width) {
-      tiles.push_back(intersect({x, y, size.width, size.height}, area));
-    }
-  }
-  return tiles;
-}
 
 // Sums the progress of tiles in flight; what it reports never falls.
 class ProgressSum {
@@ -46,66 +36,99 @@ class ProgressSum {
   double done_ = 0, reported_ = 0;
 };
 
+TileSize halved(const Rect& tile) {
+  const bool wide = tile.width >= tile.height;
+  return {wide ? (tile.width + 1) / 2 : tile.width, wide ? tile.height : (tile.height + 1) / 2};
+}
+
 class Scheduler {
  public:
   Scheduler(const TileWork& work, Report& report, std::vector<std::string>& failed)
       : work_(work),
         report_(report),
         failed_(failed),
-        progress_(work.callbacks(), work.area().area()) {}
+        progress_(work.callbacks(), work.area().area()),
+        uncut_(work.area()),
+        pixels_left_(work.area().area()) {}
 
   void run_on(const std::vector<std::shared_ptr<Backend>>& backends) {
-    if (queue_.empty()) {
-      const int32_t devices = static_cast<int32_t>(backends.size());
-      queue_ = cut(work_.area(), work_.choose_tile(*backends.front(), devices));
+    std::deque<Share> shares;
+    for (const auto& backend : backends) {
+      Share share{*backend, {}};
+      const Status status = guard([&] {
+        share.tile = work_.choose_tile(*backend, static_cast<int32_t>(backends.size()));
+      });
+      if (status.ok()) {
+        shares.push_back(share);
+      } else {
+        leave_out(*backend, status);
+      }
     }
-    // With few tiles a card's second stream would take what another card could begin with.
-    const auto share =
-        static_cast<int32_t>((queue_.size() + backends.size() - 1) / backends.size());
+    if (shares.empty()) return;
     std::vector<std::jthread> threads;  // joined at the end, whatever happens before
     try {
-      for (const auto& backend : backends) {
-        const int32_t streams = std::min(backend->concurrency(), share);
+      for (Share& share : shares) {
+        const int32_t streams = streams_of(share, shares.size());
         for (int32_t i = 0; i < streams; ++i) {
-          threads.emplace_back([this, backend] { serve(*backend); });
+          threads.emplace_back([this, &share] { serve(share); });
         }
       }
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       // The system gives no more threads: those that started take all tiles.
     }
-    if (threads.empty()) serve(*backends.front());
+    if (threads.empty()) serve(shares.front());
   }
 
-  // Tiles that nobody has computed; empty when all is done.
-  bool done() const { return queue_.empty() && started_; }
-  bool cancelled() const { return work_.callbacks().cancelled(); }
-  const Status& last_failure() const { return last_failure_; }
-  bool is_failed(const Backend& backend) const {
-    return std::find(failed_.begin(), failed_.end(), backend.name()) != failed_.end();
+  bool done() const { return pixels_left_ == 0; }
+  bool stopped() const { return done() || !broken_.ok() || work_.callbacks().cancelled(); }
+  bool is_out(const Backend& backend) const {
+    return std::find(out_.begin(), out_.end(), &backend) != out_.end();
+  }
+  void throw_if_not_done() const {
+    if (work_.callbacks().cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_failed(broken_);
+    if (!done()) throw_if_failed(last_failure_);
   }
 
  private:
-  bool take(const Backend& backend, Rect& tile) {
+  // What one backend takes of the work.
+  struct Share {
+    Backend& backend;
+    TileSize tile;
+  };
+
+  // With few tiles a card's second stream would take what another card could begin with.
+  int32_t streams_of(const Share& share, size_t shares) {
+    const auto all = static_cast<int64_t>(shares);
     std::lock_guard lock(mutex_);
-    if (queue_.empty() || cancelled() || is_failed(backend)) return false;
-    started_ = true;
-    tile = queue_.front();
-    queue_.pop_front();
+    const int64_t tiles = (uncut_.tiles(share.tile) + all - 1) / all;
+    return static_cast<int32_t>(std::min<int64_t>(share.backend.concurrency(), tiles));
+  }
+
+  bool take(const Share& share, Rect& tile) {
+    std::lock_guard lock(mutex_);
+    if (uncut_.empty() || stopped() || is_out(share.backend)) return false;
+    tile = uncut_.take(share.tile);
     return true;
   }
 
-  void serve(Backend& backend) {
-    Rect tile;
-    while (take(backend, tile)) {
-      AbiTiming timing{};
-      const Status status = guard([&] { compute(backend, tile, timing); });
-      std::lock_guard lock(mutex_);
-      if (status.ok()) {
-        account(backend, timing);
-      } else {
-        put_back(backend, tile, status);
+  // A thread's work. Nothing may leave it, and a tile that is in nobody's hands ends the run.
+  void serve(Share& share) noexcept {
+    const Status status = guard([&] {
+      for (Rect tile; take(share, tile);) {
+        AbiTiming timing{};
+        const Status computed = guard([&] { compute(share.backend, tile, timing); });
+        std::lock_guard lock(mutex_);
+        if (computed.ok()) {
+          account(share.backend, tile, timing);
+        } else {
+          give_back(share, tile, computed);
+        }
       }
-    }
+    });
+    if (status.ok()) return;
+    std::lock_guard lock(mutex_);
+    broken_ = status;
   }
 
   void compute(Backend& backend, const Rect& out, AbiTiming& timing) {
@@ -126,7 +149,8 @@ class Scheduler {
     throw_if_failed(status);
   }
 
-  void account(const Backend& backend, const AbiTiming& timing) {
+  void account(const Backend& backend, const Rect& tile, const AbiTiming& timing) {
+    pixels_left_ -= tile.area();
     ++report_.tiles;
     report_.upload += timing.upload;
     report_.kernels += timing.kernels;
@@ -138,24 +162,31 @@ class Scheduler {
     }
   }
 
-  // A tile that didn't fit is cut in two; anything else ends the backend's part in this image.
-  void put_back(const Backend& backend, const Rect& tile, const Status& status) {
-    const int32_t longer = std::max(tile.width, tile.height);
-    if (status.code() == ErrorCode::kOutOfMemory && longer >= 2 * work_.smallest_side()) {
-      const bool wide = tile.width >= tile.height;
-      const TileSize half{wide ? (tile.width + 1) / 2 : tile.width,
-                          wide ? tile.height : (tile.height + 1) / 2};
-      for (const Rect& part : cut(tile, half)) queue_.push_back(part);
-      note(sentence("smaller tiles on %s: %s", {backend.name(), status.message()}));
+  // A backend for which a tile was too large takes smaller ones from now on; anything else ends its
+  // part in this image.
+  void give_back(Share& share, const Rect& tile, const Status& status) {
+    uncut_.put_back(tile);
+    const bool divisible = std::max(tile.width, tile.height) >= 2 * work_.smallest_side();
+    if (status.code() != ErrorCode::kOutOfMemory || !divisible) {
+      leave_out(share.backend, status);
       return;
     }
-    queue_.push_back(tile);
+    const TileSize half = halved(tile);
+    share.tile.width = std::min(share.tile.width, half.width);
+    share.tile.height = std::min(share.tile.height, half.height);
+    note(sentence("smaller tiles on %s: %s", {share.backend.name(), status.message()}));
+  }
+
+  void leave_out(const Backend& backend, const Status& status) {
     last_failure_ = status;
-    if (is_failed(backend)) return;
-    failed_.push_back(backend.name());
-    if (status.code() != ErrorCode::kCancelled) {
-      note(sentence("%s failed: %s", {backend.name(), status.message()}));
-    }
+    if (is_out(backend)) return;
+    out_.push_back(&backend);
+    const ErrorCode code = status.code();
+    if (code == ErrorCode::kCancelled) return;
+    if (code != ErrorCode::kUnsupported) failed_.push_back(backend.name());
+    const bool in_order = code == ErrorCode::kUnsupported || code == ErrorCode::kOutOfMemory;
+    note(in_order ? sentence("%s is left out: %s", {backend.name(), status.message()})
+                  : sentence("%s failed: %s", {backend.name(), status.message()}));
   }
 
   void note(const std::string& text) {
@@ -168,12 +199,19 @@ class Scheduler {
   std::vector<std::string>& failed_;
   ProgressSum progress_;
   std::mutex mutex_;
-  std::deque<Rect> queue_;
-  bool started_ = false;
-  Status last_failure_;
+  UncutArea uncut_;
+  int64_t pixels_left_;
+  std::vector<const Backend*> out_;  // of this run
+  Status last_failure_;              // of a backend
+  Status broken_;                    // the scheduler's own
 };
 
 }  // namespace
+
+void throw_no_room(uint64_t budget) {
+  throw Error(ErrorCode::kOutOfMemory, sentence("%s MiB of memory are too little for a tile",
+                                                {std::to_string(budget >> 20)}));
+}
 
 int32_t ImageWork::smallest_side() const {
   return kSmallestSide;
@@ -192,7 +230,10 @@ TileSize ImageWork::choose_tile(const Backend& backend, int32_t devices) const {
     const bool small_enough = side == 0 || std::max(tile.width, tile.height) <= side;
     if (fits && small_enough && count >= parts) return tile;
     int32_t& longer = tile.width >= tile.height ? tile.width : tile.height;
-    if (longer < 2 * kSmallestSide) return tile;
+    if (longer < 2 * kSmallestSide) {
+      if (!fits) throw_no_room(budget);
+      return tile;
+    }
     longer = (longer + 1) / 2;
     count *= 2;
   }
@@ -217,13 +258,12 @@ void run_tiles(const TileWork& work, const std::vector<std::shared_ptr<Backend>>
                std::vector<std::string>& failed_devices) {
   Scheduler scheduler(work, report, failed_devices);
   // A tile may come back after the other cards have run dry: ask those that still work again.
-  for (auto able = accelerators; !able.empty() && !scheduler.done() && !scheduler.cancelled();) {
+  for (auto able = accelerators; !able.empty() && !scheduler.stopped();) {
     scheduler.run_on(able);
-    std::erase_if(able, [&](const auto& backend) { return scheduler.is_failed(*backend); });
+    std::erase_if(able, [&](const auto& backend) { return scheduler.is_out(*backend); });
   }
-  if (!scheduler.done() && !scheduler.cancelled()) scheduler.run_on({cpu});
-  if (scheduler.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-  if (!scheduler.done()) throw_if_failed(scheduler.last_failure());
+  if (!scheduler.stopped()) scheduler.run_on({cpu});
+  scheduler.throw_if_not_done();
 }
 
 }  // namespace grainless

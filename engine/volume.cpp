@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "noise_estimate.h"
+#include "still_noise.h"
 
 namespace grainless {
 namespace {
@@ -72,6 +73,7 @@ TileSize VolumeWork::choose_tile(const Backend& backend, int32_t devices) const 
     return backend.slab_bytes(plan_, volume_, cut_.width, cut_.height, held, count) <= budget;
   };
   while (slab > 1 && !fits(slab)) slab = (slab + 1) / 2;
+  if (!fits(slab)) throw_no_room(budget);
   return {1, slab};
 }
 
@@ -107,15 +109,30 @@ std::vector<int32_t> measured_layers(int32_t count) {
   return layers;
 }
 
-NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, ThreadPool& pool,
-                                 const Callbacks& callbacks) {
+NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind kind,
+                                 ThreadPool& pool, const Callbacks& callbacks) {
   const std::vector<int32_t> measured = measured_layers(static_cast<int32_t>(layers.size()));
   const auto count = static_cast<float>(measured.size());
   const int32_t tiles = std::max(kLeastTiles, kSampleTiles / static_cast<int32_t>(measured.size()));
-  NoiseModel mean = white_noise(layers[measured.front()].format.colours(), 0);
+  NoiseModel mean;
+  int32_t white[kMaxChannels] = {};
+  mean.channels = layers[measured.front()].format.colours();
+  std::fill_n(mean.strength, kMaxChannels, 0.0f);
   for (const int32_t z : measured) {
-    const NoiseModel noise = estimate_noise(layers[z], pool, callbacks, tiles);
-    for (int32_t c = 0; c < mean.channels; ++c) mean.sigma[0][c] += noise.sigma[0][c] / count;
+    const NoiseModel noise = estimate_noise(layers[z], kind, pool, callbacks, tiles);
+    mean.levels = noise.levels;
+    mean.confidence = std::max(mean.confidence, noise.confidence);
+    for (int32_t c = 0; c < mean.channels; ++c) {
+      for (int32_t l = 0; l < noise.levels; ++l) mean.sigma[l][c] += noise.sigma[l][c] / count;
+      mean.strength[c] += noise.strength[c] / count;
+      white[c] += noise.white[c] ? 1 : 0;
+    }
+  }
+  std::vector<Sample> samples;
+  for (const int32_t z : measured) samples.push_back(take_sample(layers[z], pool, callbacks, tiles));
+  measure_tones(samples, mean);
+  for (int32_t c = 0; c < mean.channels; ++c) {
+    mean.white[c] = 2 * white[c] > static_cast<int32_t>(measured.size());
   }
   return mean;
 }

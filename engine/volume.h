@@ -44,9 +44,9 @@ class VolumeWork final : public TileWork {
   std::vector<MutableImage> targets_;
 };
 
-// The mean of what the measured_layers() say of their noise; white, as a volume's noise has
-// one level of resolution.
-NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, ThreadPool& pool,
-                                 const Callbacks& callbacks);
+// The mean of what the measured_layers() say of their noise; white where most of them are, and as
+// sure as the least sure of them.
+NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind kind,
+                                 ThreadPool& pool, const Callbacks& callbacks);
 
 }  // namespace grainless

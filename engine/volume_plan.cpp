@@ -19,13 +19,23 @@ VolumePlan make_volume_plan(const Params& params, int32_t depth, int32_t channel
   NlmPlan& nlm = plan.nlm;
   double measured[kMaxChannels] = {};
   for (int32_t c = 0; c < channels; ++c) measured[c] = noise.sigma[0][c];
-  const double sigma = measured[0] * params.strength / 100;
+  const MatchSpan span = match_span(noise);
+  const double sigma = measured[0] * params.strength / 100 / span.unit;
   nlm.patch = params.patch != 0 ? params.patch : sigma <= kLargePatch ? 3 : 5;
   nlm.radius = (params.search != 0 ? params.search : kSearch) / 2;
-  nlm.centre = params.centre;
+  nlm.centre = nlm_centre(params, span, NlmNoise::kWhite, measured[0], false);
   plan.depth = depth;
   plan.layers = std::min(nlm.patch, 2 * depth + 1);
-  set_nlm_weights(nlm, params, measured, channels, nlm.patch * nlm.patch * plan.layers);
+  const Params audible = audible_params(params, measured, channels);
+  const int32_t voxels = nlm.patch * nlm.patch * plan.layers;
+  set_nlm_weights(nlm, audible, span, NlmNoise::kWhite, measured, channels, voxels);
+  plan.valid = valid_range(span);
+  const double fineness = match_fineness(nlm.match, measured, channels, kLeastNlmUnit);
+  if (!span.usual && fineness < 1) {
+    const MatchSpan cut = span.cut_to(span.half() * fineness, noise.range.middle);
+    set_nlm_weights(nlm, audible, cut, NlmNoise::kWhite, measured, channels, voxels);
+    plan.valid = valid_range(cut);
+  }
   return plan;
 }
 

@@ -16,11 +16,13 @@ inline constexpr int32_t kVolumeCut = 8;
 // The search box has 2 radius + 1 pixels along x and y and 2 depth + 1 layers, the patch
 // patch x patch x layers voxels: voxel i of a patch of n spans from its own place - n / 2 on, along
 // every axis. Distances, weights, centre and reflected borders are as in NlmPlan, pixel-wise, the
-// sums over all the patch's voxels.
+// sums over all the patch's voxels. Beyond the volume's ends there are no layers to look in: the
+// reflection, which patches see, shows the noise of the layers again.
 struct VolumePlan {
   NlmPlan nlm;
   int32_t depth;
-  int32_t layers;  // of a patch
+  int32_t layers;    // of a patch
+  ValueRange valid;  // for Plan::valid
 
   // Layers before and after one that its result depends on.
   int32_t reach() const { return depth + layers / 2; }

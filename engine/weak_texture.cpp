@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "status.h"
 
@@ -109,6 +110,7 @@ std::vector<Patch> find_patches(const SampleTile& tile, int32_t channel, int32_t
 // Sums over patches of one tile; sums of tiles are added in the tiles' order.
 struct Moments {
   int64_t count = 0;
+  double texture = 0;
   std::vector<double> sum = std::vector<double>(kSize, 0.0);
   std::vector<double> products = std::vector<double>(kSize * kSize, 0.0);  // lower triangle
 };
@@ -138,6 +140,7 @@ Moments tile_moments(const SampleTile& tile, int32_t channel, int32_t level,
           plane[static_cast<size_t>(patch.y + i / kSide) * width + patch.x + i % kSide] - origin;
     }
     add_patch(values, sum.data(), products.data());
+    moments.texture += patch.texture;
     ++moments.count;
   }
   for (int32_t i = 0; i < kSize; ++i) {
@@ -155,9 +158,13 @@ Moments tile_moments(const SampleTile& tile, int32_t channel, int32_t level,
   return moments;
 }
 
-// Noise variance from patches whose texture is under the limit; negative: too few.
-double variance_under(const Sample& sample, int32_t channel, int32_t level, const PatchSet& patches,
-                      double limit, ThreadPool& pool) {
+struct Variance {
+  double noise = 0, texture = 0;  // texture: mean of the statistic
+};
+
+// Of patches whose texture is under the limit; nothing when there are too few.
+std::optional<Variance> variance_under(const Sample& sample, int32_t channel, int32_t level,
+                                       const PatchSet& patches, double limit, ThreadPool& pool) {
   std::vector<Moments> parts(sample.tiles.size());
   pool.parallel_for(static_cast<int32_t>(parts.size()), [&](int32_t i, int32_t) {
     parts[i] = tile_moments(sample.tiles[i], channel, level, patches.tile[i], limit);
@@ -165,10 +172,11 @@ double variance_under(const Sample& sample, int32_t channel, int32_t level, cons
   Moments all;
   for (const Moments& part : parts) {
     all.count += part.count;
+    all.texture += part.texture;
     for (int32_t i = 0; i < kSize; ++i) all.sum[i] += part.sum[i];
     for (int32_t i = 0; i < kSize * kSize; ++i) all.products[i] += part.products[i];
   }
-  if (all.count < kMinPatches) return -1;
+  if (all.count < kMinPatches) return {};
   const double n = static_cast<double>(all.count);
   std::vector<double> covariance(kSize * kSize);
   for (int32_t i = 0; i < kSize; ++i) {
@@ -180,7 +188,8 @@ double variance_under(const Sample& sample, int32_t channel, int32_t level, cons
   // The smallest sample eigenvalue of n patches of white noise lies at the lower edge of
   // Marchenko and Pastur's distribution, not at the variance.
   const double edge = 1 - std::sqrt(kSize / n);
-  return std::max(0.0, smallest_eigenvalue(covariance, kSize)) / (edge * edge);
+  const double noise = std::max(0.0, smallest_eigenvalue(covariance, kSize)) / (edge * edge);
+  return Variance{noise, all.texture / n};
 }
 
 // Householder reduction of a symmetric matrix to tridiagonal form.
@@ -246,22 +255,26 @@ double smallest_eigenvalue(std::vector<double>& matrix, int32_t size) {
   return 0.5 * (low + high);
 }
 
-double weak_texture_sigma(const Sample& sample, int32_t channel, int32_t level, ThreadPool& pool,
-                          const Callbacks& callbacks) {
+WeakTexture weak_texture_noise(const Sample& sample, int32_t channel, int32_t level,
+                               ThreadPool& pool, const Callbacks& callbacks) {
   PatchSet patches = spread_patches(sample, level);
   pool.parallel_for(static_cast<int32_t>(sample.tiles.size()), [&](int32_t i, int32_t) {
     patches.tile[i] = find_patches(sample.tiles[i], channel, level, patches, sample.clipped_share);
   });
-  double limit = std::numeric_limits<double>::infinity(), variance = 0;
-  const double quantile = texture_quantile();
+  WeakTexture result;
+  double limit = std::numeric_limits<double>::infinity();
+  const double quantile = texture_quantile(), mean = texture_moments().mean;
   for (int32_t round = 0; round <= kRounds; ++round) {
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-    const double next = variance_under(sample, channel, level, patches, limit, pool);
-    if (next < 0) break;
-    variance = next;
-    limit = quantile * variance;
+    const std::optional<Variance> found =
+        variance_under(sample, channel, level, patches, limit, pool);
+    if (!found) break;
+    result.enough = true;
+    result.sigma = std::sqrt(found->noise);
+    result.texture = found->noise > 0 ? found->texture / (mean * found->noise) : 0;
+    limit = quantile * found->noise;
   }
-  return std::sqrt(variance);
+  return result;
 }
 
 }  // namespace grainless

@@ -47,6 +47,7 @@ NoiseModel reduced_noise(const NoiseModel& noise, int32_t reduction) {
   NoiseModel reduced = noise;
   const int32_t shift = std::min(reduction, noise.levels - 1);
   reduced.levels = noise.levels - shift;
+  reduced.range = {};  // of the screen's 8 bits
   for (int32_t level = 0; level < reduced.levels; ++level) {
     for (int32_t c = 0; c < noise.channels; ++c) {
       reduced.sigma[level][c] =

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <libgimp/gimp.h>
-
-#include <memory>
+#include <optional>
 #include <vector>
 
-#include "drawable_io.h"
-#include "engine/denoise.h"
-#include "run_support.h"
+#include "denoise_task.h"
 
 namespace grainless {
 
@@ -16,41 +12,24 @@ namespace grainless {
 // noticed, and then the noise is measured again.
 struct KnownStack {
   std::vector<const PixelBuffer*> pixels;  // of the measured_layers(), whole
-  const NoiseModel* noise = nullptr;
+  std::optional<NoiseModel> noise;
 };
 
-// The filter's work on the selected pixels of a stack of layers of one size, place and format, in
-// two steps, so that all of them change or none. Main thread; the computing is done by others
-// meanwhile. An empty selection and a stack that stays as it is are no errors:
-// report().engine.note says so.
-class DenoiseStack {
+// The layers of a stack, of one size, place and format.
+class DenoiseStack final : public DenoiseTask {
  public:
-  DenoiseStack(Engine& engine, const Drawables& layers, const Params& params);
-  // Forgets pixels that were not merged.
-  ~DenoiseStack();
-  DenoiseStack(const DenoiseStack&) = delete;
-  DenoiseStack& operator=(const DenoiseStack&) = delete;
-
-  // Leaves the new pixels in the layers' shadow buffers.
-  Status compute(const KnownStack& known, const Watch& watch);
-  // Puts them into the layers; the caller makes it one undo step.
-  Status merge();
-  const RunReport& report() const { return report_; }
+  DenoiseStack(Engine& engine, const Drawables& layers, const Params& params,
+               const KnownStack& known);
 
  private:
-  void run(const KnownStack& known, const Watch& watch);
-  NoiseModel noise_of(const std::vector<ConstImage>& layers, const Watch& watch);
-  std::vector<PixelBuffer> read(const Watch& watch);
-  void prepare(const std::vector<PixelBuffer>& sources, const std::vector<PixelBuffer>& results,
-               const Watch& watch);
-  std::vector<PixelBuffer> buffers() const;
+  void run(const Watch& watch) override;
+  const char* nothing_selected() const override;
+  std::vector<PixelBuffer> buffers(const Rect& rect) const;
+  std::vector<PixelBuffer> read_layers(const Watch& watch);
+  bool is_known(const std::vector<PixelBuffer>& sources) const;
+  NoiseModel noise_of(const std::vector<PixelBuffer>& sources, const Watch& watch, double& seconds);
 
-  Engine& engine_;
-  std::vector<std::unique_ptr<DrawableIo>> io_;
-  Params params_;
-  RunReport report_;
-  Rect target_;
-  size_t prepared_ = 0;  // the first ones
+  KnownStack known_;
 };
 
 }  // namespace grainless

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <vector>
 
+#include "checksum.h"
 #include "engine/status.h"
+#include "target.h"
 
 namespace grainless {
 namespace {
@@ -61,14 +63,16 @@ DrawableIo::DrawableIo(GimpDrawable* drawable)
 
 Rect DrawableIo::selected() const {
   Rect rect;
-  if (!gimp_drawable_mask_intersect(drawable_, &rect.x, &rect.y, &rect.width, &rect.height)) {
+  if (!gimp_item_is_valid(GIMP_ITEM(drawable_)) ||
+      !gimp_drawable_mask_intersect(drawable_, &rect.x, &rect.y, &rect.width, &rect.height)) {
     return {};
   }
   return rect;
 }
 
 bool DrawableIo::has_selection() const {
-  return !gimp_selection_is_empty(gimp_item_get_image(GIMP_ITEM(drawable_)));
+  return gimp_item_is_valid(GIMP_ITEM(drawable_)) &&
+         !gimp_selection_is_empty(gimp_item_get_image(GIMP_ITEM(drawable_)));
 }
 
 std::vector<uint8_t> DrawableIo::selection(const Rect& rect) const {
@@ -90,8 +94,59 @@ void DrawableIo::read(const Rect& rect, PixelBuffer& into) const {
                   static_cast<gint>(into.row_bytes()), GEGL_ABYSS_NONE);
 }
 
-void DrawableIo::read_all(PixelBuffer& into, const Watch& watch) const {
-  for_each_band(into.rect(), watch, [&](const Rect& band) { read(band, into); });
+void DrawableIo::expect_accessible() const {
+  if (!gimp_item_is_valid(GIMP_ITEM(drawable_))) {
+    throw Error(ErrorCode::kBadInput, gone_sentence());
+  }
+  if (gimp_drawable_get_width(drawable_) != width_ ||
+      gimp_drawable_get_height(drawable_) != height_) {
+    throw Error(ErrorCode::kBadInput, moved_sentence(drawable_));
+  }
+  if (gimp_drawable_get_bpp(drawable_) != encoding_.native_bytes()) {
+    throw Error(ErrorCode::kBadInput, reformatted_sentence());
+  }
+}
+
+void DrawableIo::read_native(GeglBuffer* buffer, const Rect& band,
+                             std::vector<uint8_t>& native) const {
+  const GeglRectangle area = gegl_rect(band);
+  const size_t row = size_t(band.width) * encoding_.native_bytes();
+  native.resize(row * band.height);
+  gegl_buffer_get(buffer, &area, 1.0, encoding_.native, native.data(), static_cast<gint>(row),
+                  GEGL_ABYSS_NONE);
+}
+
+PixelSums DrawableIo::read_all(PixelBuffer& into, const Watch& watch) const {
+  PixelSums sums{into.rect(), {}};
+  std::vector<uint8_t> native;
+  for_each_band(into.rect(), watch, [&](const Rect& band) {
+    expect_accessible();
+    uint8_t* target = into.at(band.x, band.y);
+    if (encoding_.direct()) {
+      read(band, into);
+      sums.bands.push_back(checksum(target, size_t(into.row_bytes()) * band.height));
+      return;
+    }
+    read_native(buffer_.get(), band, native);
+    sums.bands.push_back(checksum(native.data(), native.size()));
+    babl_process(babl_fish(encoding_.native, encoding_.engine), native.data(), target,
+                 static_cast<long>(band.area()));
+  });
+  return sums;
+}
+
+bool DrawableIo::unchanged(const PixelSums& sums, const Watch& watch) const {
+  const Buffer now(gimp_drawable_get_buffer(drawable_));  // buffer_ keeps what it has read
+  std::vector<uint8_t> native;
+  size_t index = 0;
+  bool same = true;
+  for_each_band(sums.rect, watch, [&](const Rect& band) {
+    if (!same) return;
+    expect_accessible();
+    read_native(now.get(), band, native);
+    same = checksum(native.data(), native.size()) == sums.bands[index++];
+  });
+  return same;
 }
 
 void DrawableIo::write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
@@ -103,9 +158,9 @@ void DrawableIo::write_band(GeglBuffer* shadow, const Rect& band, const PixelBuf
     return;
   }
   const size_t row = size_t(band.width) * encoding_.native_bytes();
-  std::vector<uint8_t> originals(row * band.height), target(row * band.height);
-  gegl_buffer_get(buffer_.get(), &area, 1.0, encoding_.native, originals.data(),
-                  static_cast<gint>(row), GEGL_ABYSS_NONE);
+  std::vector<uint8_t> originals;
+  read_native(buffer_.get(), band, originals);
+  std::vector<uint8_t> target(originals.size());
   for (int32_t y = 0; y < band.height; ++y) {
     restore_native(encoding_, originals.data() + y * row, source.at(band.x, band.y + y),
                    result.at(band.x, band.y + y), target.data() + y * row, band.width);
@@ -113,19 +168,46 @@ void DrawableIo::write_band(GeglBuffer* shadow, const Rect& band, const PixelBuf
   gegl_buffer_set(shadow, &area, 0, encoding_.native, target.data(), static_cast<gint>(row));
 }
 
-bool DrawableIo::prepare(const PixelBuffer& source, const PixelBuffer& result,
-                         const Watch& watch) const {
+void DrawableIo::copy_band(GeglBuffer* shadow, const Rect& band) const {
+  const GeglRectangle area = gegl_rect(band);
+  std::vector<uint8_t> originals;
+  read_native(buffer_.get(), band, originals);
+  gegl_buffer_set(shadow, &area, 0, encoding_.native, originals.data(), GEGL_AUTO_ROWSTRIDE);
+}
+
+// Each band is sent to GIMP at once: what is left over in this process when the drawable goes away
+// would be sent after it.
+bool DrawableIo::fill_shadow(
+    const Rect& rect, const Watch& watch,
+    const std::function<void(GeglBuffer* shadow, const Rect& band)>& fill) const {
+  expect_accessible();
   const Buffer shadow(gimp_drawable_get_shadow_buffer(drawable_));
   if (!shadow) return false;
-  for_each_band(result.rect(), watch,
-                [&](const Rect& band) { write_band(shadow.get(), band, source, result); });
-  gegl_buffer_flush(shadow.get());
+  for_each_band(rect, watch, [&](const Rect& band) {
+    expect_accessible();
+    fill(shadow.get(), band);
+    gegl_buffer_flush(shadow.get());
+  });
   return true;
 }
 
+bool DrawableIo::prepare_outside(const Rect& rect, const Watch& watch) const {
+  if (rect == whole()) return true;
+  return fill_shadow(whole(), watch,
+                     [&](GeglBuffer* shadow, const Rect& band) { copy_band(shadow, band); });
+}
+
+bool DrawableIo::prepare(const PixelBuffer& source, const PixelBuffer& result,
+                         const Watch& watch) const {
+  return fill_shadow(result.rect(), watch, [&](GeglBuffer* shadow, const Rect& band) {
+    write_band(shadow, band, source, result);
+  });
+}
+
 bool DrawableIo::merge(const Rect& rect) const {
-  return gimp_drawable_merge_shadow(drawable_, TRUE) &&
-         gimp_drawable_update(drawable_, rect.x, rect.y, rect.width, rect.height);
+  if (!gimp_drawable_merge_shadow(drawable_, TRUE)) return false;
+  gimp_drawable_update(drawable_, rect.x, rect.y, rect.width, rect.height);
+  return true;
 }
 
 void DrawableIo::discard() const {

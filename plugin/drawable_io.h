@@ -38,16 +38,29 @@ class PixelBuffer {
 // Whether they hold the same pixels of the same place.
 bool same_pixels(const PixelBuffer& a, const PixelBuffer& b);
 
+// Checksums of the drawable's own pixels, one a band of rect.
+struct PixelSums {
+  Rect rect;
+  std::vector<uint64_t> bands;
+};
+
 // Who looks on at a long call of the main thread.
 struct Watch {
   std::function<void(double)> progress;  // 0..1 of the call's work
   const CancelToken* cancel = nullptr;   // may be null
 };
 
+// A call that does part of another one's work.
+inline Watch share(const Watch& watch, double from, double size) {
+  return {[=, progress = watch.progress](double fraction) { progress(from + size * fraction); },
+          watch.cancel};
+}
+
 class DrawableIo {
  public:
   explicit DrawableIo(GimpDrawable* drawable);
 
+  GimpDrawable* drawable() const { return drawable_; }
   int32_t width() const { return width_; }
   int32_t height() const { return height_; }
   Rect whole() const { return {0, 0, width_, height_}; }
@@ -55,20 +68,32 @@ class DrawableIo {
   // The part of the drawable that the selection covers, possibly empty.
   Rect selected() const;
 
+  // False when the drawable is gone, too.
   bool has_selection() const;
   // A byte a pixel of `rect`: 0 where less than half of it is selected.
   std::vector<uint8_t> selection(const Rect& rect) const;
 
+  // GIMP ends a plug-in that reads or writes a drawable that is gone or has another size or format.
+  // Asked before every piece: throws the sentence for the user.
+  void expect_accessible() const;
+
   // Reads `rect` into the same place of `into`.
   void read(const Rect& rect, PixelBuffer& into) const;
-  // Throws kCancelled.
-  void read_all(PixelBuffer& into, const Watch& watch) const;
+  // Reads all of into; returns what unchanged() needs to know of it. Throws kCancelled.
+  PixelSums read_all(PixelBuffer& into, const Watch& watch) const;
+  // Whether GIMP still holds the pixels that were read. Throws kCancelled.
+  bool unchanged(const PixelSums& sums, const Watch& watch) const;
 
-  // Puts result into the drawable's shadow buffer, where it waits for merge(). source holds the
-  // pixels that result was made from. False: GIMP refused. Throws kCancelled.
+  // Fills the drawable's shadow buffer with its own pixels, but for rect: whatever the selection is
+  // when they are merged, none comes in that nobody computed. False: GIMP refused. Throws
+  // kCancelled.
+  bool prepare_outside(const Rect& rect, const Watch& watch) const;
+  // Puts result, a part of the drawable or all of it, into the shadow buffer, where it waits for
+  // merge(). source holds the pixels that result was made from. False: GIMP refused. Throws
+  // kCancelled.
   bool prepare(const PixelBuffer& source, const PixelBuffer& result, const Watch& watch) const;
   // Replaces the drawable's pixels in rect by prepared ones in one undo step, through the
-  // selection. False: GIMP refused, and nothing changed.
+  // selection. False: GIMP refused, and this drawable has not changed.
   bool merge(const Rect& rect) const;
   // Forgets what was prepared.
   void discard() const;
@@ -79,8 +104,12 @@ class DrawableIo {
   };
   using Buffer = std::unique_ptr<GeglBuffer, Unref>;
 
+  void read_native(GeglBuffer* buffer, const Rect& band, std::vector<uint8_t>& native) const;
   void write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
                   const PixelBuffer& result) const;
+  void copy_band(GeglBuffer* shadow, const Rect& band) const;
+  bool fill_shadow(const Rect& rect, const Watch& watch,
+                   const std::function<void(GeglBuffer* shadow, const Rect& band)>& fill) const;
 
   GimpDrawable* drawable_;
   int32_t width_, height_;

@@ -32,6 +32,10 @@ const char* remark_on(const AreaNoise& noise) {
   return "";
 }
 
+ui::NoiseConfidence confidence_of(const NoiseModel& noise) {
+  return {confidence_text(noise.confidence), noise.confidence == Confidence::kUnsure};
+}
+
 }  // namespace
 
 LayersPreview::LayersPreview(Engine& engine, const Drawables& layers, int32_t shown)
@@ -106,10 +110,10 @@ double LayersPreview::loaded() const {
 
 bool LayersPreview::ready(const ui::PreviewJob& job) {
   if (!unreadable_.ok()) return true;  // denoise() says why
-  const std::optional<NoiseModel> known = measured();
-  const auto colours = format().colours();
-  NoiseModel noise = white_noise(colours, static_cast<float>(job.params.sigma));
-  if (job.params.auto_sigma) noise = known ? *known : white_noise(colours, kMostNoise);
+  const std::optional<NoiseModel> known = known_noise(job.params);
+  const double most = job.params.auto_sigma ? kMostNoise : job.params.sigma;
+  const NoiseModel noise =
+      known ? *known : white_noise(format().colours(), static_cast<float>(most));
   const Params params = job.coarse ? coarse_params(job.params, job.reduction) : job.params;
   const Rect whole = ui::at_level(shown().io().whole(), job.reduction);
   const Rect rect = ui::at_level(job.rect, job.reduction);
@@ -120,7 +124,7 @@ bool LayersPreview::ready(const ui::PreviewJob& job) {
   const int32_t shift = job.reduction;
   box.rect = {box.rect.x << shift, box.rect.y << shift, box.rect.width << shift,
               box.rect.height << shift};
-  wanted_ = Wanted{box, job.params.auto_sigma && !known};
+  wanted_ = Wanted{box, !known};
   bool read = !wanted_->noise || have_read(noise_layers());
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
     read = read && layer(z).is_loaded(box.rect);
@@ -129,28 +133,36 @@ bool LayersPreview::ready(const ui::PreviewJob& job) {
   return read;
 }
 
-std::optional<NoiseModel> LayersPreview::measured() const {
+std::optional<NoiseModel> LayersPreview::measured(const Params& params) const {
   const std::lock_guard lock(mutex_);
-  return measured_;
+  return measured_.at(static_cast<size_t>(params.noise));
+}
+
+// Of a sigma that is given, the range alone has to be known.
+std::optional<NoiseModel> LayersPreview::known_noise(const Params& params) const {
+  if (params.auto_sigma) return measured(params);
+  NoiseModel noise = white_noise(format().colours(), static_cast<float>(params.sigma));
+  if (!Engine::looks_at_whole(params, format())) return noise;
+  const std::lock_guard lock(mutex_);
+  if (!range_) return std::nullopt;
+  noise.range = *range_;
+  return noise;
 }
 
 // The measurement is made once and outlives the job that asked for it: slider moves don't start it
 // again.
 Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
-  if (!params.auto_sigma) {
-    noise = white_noise(format().colours(), static_cast<float>(params.sigma));
-    return validate(params);
-  }
-  if (const std::optional<NoiseModel> known = measured()) {
+  if (const std::optional<NoiseModel> known = known_noise(params)) {
     noise = *known;
-    return {};
+    return validate(params);
   }
   Callbacks callbacks;
   callbacks.cancel = &stopped_;
-  const Status status = measure(callbacks, noise);
+  const Status status = measure(params, callbacks, noise);
   if (status.ok()) {
     const std::lock_guard lock(mutex_);
-    measured_ = noise;
+    range_ = noise.range;
+    if (params.auto_sigma) measured_.at(static_cast<size_t>(params.noise)) = noise;
   }
   return status;
 }
@@ -218,6 +230,7 @@ Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callba
   ui::PreviewInfo& info = result.info;
   info.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
   info.measured = job.params.auto_sigma;
+  info.confidence = confidence_of(noise);
   info.device = report.device_description.empty() ? report.device : report.device_description;
   info.fallbacks = report.fallbacks;
   info.note = report.note;
@@ -279,6 +292,7 @@ Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
   Status status = engine_.noise_curve(layer(index).pixels().image(), {}, noise, callbacks, curve);
   if (!status.ok()) return status;
   picture.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
+  picture.confidence = confidence_of(noise);
   for (int32_t c = 0; c < curve.channels; ++c) {
     auto& points = picture.curves.emplace_back();
     for (int32_t i = 0; i < curve.channel[c].count; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -8,7 +9,7 @@
 
 #include "engine/denoise.h"
 #include "loaded_layer.h"
-#include "run_support.h"
+#include "target.h"
 #include "ui/preview_source.h"
 
 namespace grainless {
@@ -33,8 +34,8 @@ class LayersPreview : public ui::PreviewSource {
   Status measure_layer(int32_t layer, ui::NoisePicture& picture) override;
   void stop() override { stopped_.cancel(); }
 
-  // What denoise() measured, when it did.
-  std::optional<NoiseModel> measured() const;
+  // What denoise() measured, when it did, looking for what these params look for.
+  std::optional<NoiseModel> measured(const Params& params) const;
 
  protected:
   LayersPreview(Engine& engine, const Drawables& layers, int32_t shown);
@@ -47,7 +48,7 @@ class LayersPreview : public ui::PreviewSource {
 
   // The layers whose noise is measured, and the measurement, once these have been read.
   virtual std::vector<int32_t> noise_layers() const = 0;
-  virtual Status measure(const Callbacks& callbacks, NoiseModel& noise) = 0;
+  virtual Status measure(const Params& params, const Callbacks& callbacks, NoiseModel& noise) = 0;
   // The filter, for pixels of any resolution: what it needs for a box of the layers, and its work.
   virtual Status needed(const Params& params, const NoiseModel& noise, PixelFormat format,
                         const VolumeBox& box, int32_t width, int32_t height, VolumeBox& source) = 0;
@@ -67,6 +68,8 @@ class LayersPreview : public ui::PreviewSource {
   LoadedLayer& shown() const { return *layers_[static_cast<size_t>(shown_)]; }
   PixelFormat format() const { return layers_.front()->io().encoding().format; }
 
+  // What need not be measured any more.
+  std::optional<NoiseModel> known_noise(const Params& params) const;
   Status noise_for(const Params& params, NoiseModel& noise);
   Status denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
                       const Callbacks& callbacks, ui::Bitmap& target, Report& report);
@@ -82,7 +85,9 @@ class LayersPreview : public ui::PreviewSource {
   Status unreadable_;  // why no more was read
   CancelToken stopped_;
   mutable std::mutex mutex_;
-  std::optional<NoiseModel> measured_;
+  // By NoiseKind.
+  std::array<std::optional<NoiseModel>, static_cast<size_t>(NoiseKind::kCamera) + 1> measured_;
+  std::optional<PictureRange> range_;
   int32_t area_layer_ = 0;
   Rect area_;                    // that measure_area() looks at
   std::vector<uint8_t> picked_;  // its selected pixels, when not all are

@@ -78,8 +78,11 @@ void LoadedLayer::load_chunk(int32_t index) {
 
 bool LoadedLayer::load(const Rect& rect, int64_t end) {
   if (!pixels_) allocate();
+  bool accessible = false;
   for (const int32_t index : chunks_in(rect)) {
     if (is_ready(index)) continue;
+    if (!accessible) io_.expect_accessible();
+    accessible = true;
     if (g_get_monotonic_time() > end) return false;
     load_chunk(index);
   }

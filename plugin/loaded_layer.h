@@ -30,7 +30,7 @@ class LoadedLayer {
   // Fills screen, too, from now on; null: no longer.
   void show(Screen* screen);
   // Reads what rect still lacks, until the time (monotonic, microseconds) comes. False: it came too
-  // early.
+  // early. Throws when GIMP has no such layer any more.
   bool load(const Rect& rect, int64_t end);
   bool is_loaded(const Rect& rect) const;
   // Chunks that are to be read, and how many there are of them in all.

@@ -4,15 +4,14 @@
 #include <libgimp/gimp.h>
 
 #include <filesystem>
-#include <system_error>
 
 namespace grainless {
 
 // GIMP starts plug-ins by their absolute path, on every system, and keeps it as the program's name.
+// Any other name would lead to the working directory, from which nothing is loaded.
 std::string module_dir() {
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::absolute(gimp_get_progname(), error);
-  return error ? std::string() : program.parent_path().string();
+  const std::filesystem::path program = gimp_get_progname();
+  return program.is_absolute() ? program.parent_path().string() : std::string();
 }
 
 }  // namespace grainless

@@ -3,8 +3,9 @@
 
 namespace grainless {
 
-Status PreviewLayer::measure(const Callbacks& callbacks, NoiseModel& noise) {
-  return engine().estimate(pixels().image(), callbacks, noise);
+Status PreviewLayer::measure(const Params& params, const Callbacks& callbacks,
+                             NoiseModel& noise) {
+  return engine().noise_for(params, pixels().image(), callbacks, noise, nullptr);
 }
 
 Status PreviewLayer::needed(const Params& params, const NoiseModel& noise, PixelFormat format,

@@ -18,9 +18,7 @@ std::vector<const PixelBuffer*> PreviewStack::measured_pixels() const {
   return pixels;
 }
 
-Status PreviewStack::measure(const Callbacks& callbacks, NoiseModel& noise) {
-  Params params = stack_defaults();
-  params.auto_sigma = true;
+Status PreviewStack::measure(const Params& params, const Callbacks& callbacks, NoiseModel& noise) {
   std::vector<ConstImage> layers;
   for (const int32_t index : noise_layers_) layers.push_back(layer(index).pixels().image());
   return engine().volume_noise(params, layers, callbacks, noise, nullptr);

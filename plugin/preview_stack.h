@@ -24,7 +24,7 @@ class PreviewStack final : public LayersPreview, public ui::LayerList {
 
  private:
   std::vector<int32_t> noise_layers() const override { return noise_layers_; }
-  Status measure(const Callbacks& callbacks, NoiseModel& noise) override;
+  Status measure(const Params& params, const Callbacks& callbacks, NoiseModel& noise) override;
   Status needed(const Params& params, const NoiseModel& noise, PixelFormat format,
                 const VolumeBox& box, int32_t width, int32_t height, VolumeBox& source) override;
   Status run(const Params& params, const NoiseModel& noise, const VolumePart<ConstImage>& source,

@@ -8,16 +8,19 @@
 #include "engine/params.h"
 #include "module_dir.h"
 #include "run.h"
-#include "run_stack.h"
 
 namespace grainless {
 namespace {
 
 constexpr auto kArgumentFlags = static_cast<GParamFlags>(G_PARAM_READWRITE);
 
-GimpChoice* new_choice(const ParamSpec& spec) {
+// A choice that can't be made there is left out: no Shapiro-Wilk in stacks.
+GimpChoice* new_choice(const ParamSpec& spec, const Params& defaults) {
   GimpChoice* choice = gimp_choice_new();
   for (size_t i = 0; i < spec.choices.size(); ++i) {
+    Params params = defaults;
+    throw_if_failed(set_param(params, spec.key, spec.choices[i].id));
+    if (!validate(params).ok()) continue;
     gimp_choice_add(choice, spec.choices[i].id, static_cast<gint>(i), _(spec.choices[i].label),
                     nullptr);
   }
@@ -34,7 +37,7 @@ void add_argument(GimpProcedure* procedure, const ParamSpec& spec, const Params&
   const char* tooltip = _(spec.tooltip);
   switch (spec.type) {
     case ParamType::kChoice:
-      gimp_procedure_add_choice_argument(procedure, spec.key, label, tooltip, new_choice(spec),
+      gimp_procedure_add_choice_argument(procedure, spec.key, label, tooltip, new_choice(spec, defaults),
                                          param_text(defaults, spec).c_str(), kArgumentFlags);
       return;
     case ParamType::kBool:
@@ -107,11 +110,11 @@ GimpProcedure* create_stack_procedure(GimpPlugIn* plug_in) {
                                     _("Grainless Denoise Layer _Stack…"), run_stack_procedure);
   gimp_procedure_set_documentation(
       procedure, _("Take the noise out of a burst, of animation frames or of other layers alike"),
-      _("Denoises layers together with Non-Local Means in three dimensions: similar pixels are "
-        "looked for in the layers before and after each one, too. Several selected layers, the "
-        "layers of a selected group, or all layers beside the selected one; they need one size and "
-        "one place. The lowest layer is the first. The selection is respected, and transparency "
-        "stays as it is."),
+      _("Denoises layers together: with BM3D each becomes the mean of those layers before and after "
+        "it that show the same, less the noise that is left; Non-Local Means looks for similar "
+        "pixels in them. Several selected layers, the layers of a selected group, or all layers "
+        "beside the selected one; they need one size and one place. The lowest layer is the first. "
+        "The selection is respected, and transparency stays as it is."),
       kStackProcedureName);
   for (const ParamSpec& spec : param_specs()) {
     if (is_stack_param(spec)) add_argument(procedure, spec, stack_defaults());

@@ -3,101 +3,182 @@
 
 #include <glib/gi18n.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "config.h"
-#include "denoise_drawable.h"
 #include "engine/sentence.h"
 #include "module_dir.h"
-#include "preview_layer.h"
+#include "picture_job.h"
 #include "run_support.h"
+#include "stack_job.h"
+#include "ui/text.h"
 #include "work_progress.h"
 
 namespace grainless {
 namespace {
 
-// Computes all drawables before the first one changes: an error or a cancel on the last of them
-// leaves every one as it was.
-Status denoise_all(Engine& engine, GimpImage* image, const Drawables& drawables,
-                   const Params& params, const Known& first, const ui::WorkMonitor* monitor,
-                   bool talk) {
-  std::vector<std::unique_ptr<DenoiseDrawable>> all;
-  {
-    WorkProgress progress(drawables.size(), monitor);
-    const Watch watch{[&](double fraction) { progress.update(fraction); }, progress.cancel()};
-    for (size_t i = 0; i < drawables.size(); ++i) {
-      all.push_back(std::make_unique<DenoiseDrawable>(engine, drawables[i], params));
-      progress.begin(i, all.back()->name());
-      Status status = all.back()->compute(i == 0 ? first : Known(), watch);
-      if (!status.ok()) return status;
-    }
-  }
-  // Somebody may have locked or rasterised one meanwhile.
-  const std::string why = first_refusal(drawables);
-  if (!why.empty()) return {ErrorCode::kBadInput, why};
-  const UndoGroup undo(image, drawables.size() > 1);
-  for (const auto& drawable : all) {
-    Status status = drawable->merge();
+// What GIMP called a procedure with.
+struct Call {
+  GimpProcedure* procedure;
+  GimpRunMode mode;
+  GimpProcedureConfig* config;
+  Params defaults;  // of what the procedure has no argument for
+
+  Params params() const { return params_from_config(config, defaults); }
+};
+
+Status compute(const Tasks& tasks, WorkProgress& progress) {
+  const Watch watch{[&](double fraction) { progress.update(fraction); }, progress.cancel()};
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    progress.begin(i, tasks[i]->name());
+    Status status = tasks[i]->compute(watch);
     if (!status.ok()) return status;
-    if (!append_report(drawable->report())) g_message(_("The report could not be written."));
-    if (talk) tell(drawable->report());
   }
   return {};
 }
 
-// The dialog stays open while the filter works: none when the user leaves it without.
-std::optional<Status> run_in_dialog(GimpProcedure* procedure, GimpImage* image,
-                                    const Drawables& drawables, GimpProcedureConfig* config,
-                                    Engine& engine) {
-  ui::initialise();
-  PreviewLayer preview(engine, drawables[0]);
-  const auto params = [&] { return params_from_config(config); };
-  const auto work = [&](const ui::WorkMonitor& monitor) {
-    const std::optional<NoiseModel> noise = preview.measured();
-    const Known known = noise ? Known{&preview.pixels(), &*noise} : Known();
-    return denoise_all(engine, image, drawables, params(), known, &monitor, true);
-  };
-  return ui::run_dialog(procedure, config, params, {preview}, places(), work);
+// Whether places, formats and selections are as agreed.
+Status check_state(const Job& job, const Tasks& tasks) {
+  const std::string why = job.refusal();
+  if (!why.empty()) return {ErrorCode::kBadInput, why};
+  for (const auto& task : tasks) {
+    Status status = task->check_state();
+    if (!status.ok()) return status;
+  }
+  return {};
 }
 
-GimpValueArray* run(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* image,
-                    const Drawables& drawables, GimpProcedureConfig* config) {
-  if (drawables.empty()) {
-    return end(procedure, GIMP_PDB_CALLING_ERROR, _("There is no layer to denoise."));
+Status check_pixels(const Tasks& tasks, WorkProgress& progress) {
+  const Watch watch{[&](double) { progress.update(1); }, progress.cancel()};
+  for (const auto& task : tasks) {
+    Status status = task->check_pixels(watch);
+    if (!status.ok()) return status;
   }
-  const std::string why = first_refusal(drawables);
-  if (!why.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, why);
-  Engine engine({module_dir(), gimp_get_num_processors()});
-  engine.prepare(params_from_config(config));
-  gegl_init(nullptr, nullptr);  // takes 0.1 s, too
-  if (run_mode == GIMP_RUN_INTERACTIVE) {
-    const auto status = run_in_dialog(procedure, image, drawables, config, engine);
-    if (!status) return end(procedure, GIMP_PDB_CANCEL, {});
-    return end(procedure, pdb_status(status->code()), status->message());
+  if (watch.cancel == nullptr || !watch.cancel->cancelled()) return {};
+  return {ErrorCode::kCancelled, "cancelled"};
+}
+
+// The pixels take a while; what is looked at again after them is right before the first merge.
+Status check(const Job& job, const Tasks& tasks, WorkProgress& progress) {
+  Status status = check_state(job, tasks);
+  if (status.ok()) status = check_pixels(tasks, progress);
+  return status.ok() ? check_state(job, tasks) : status;
+}
+
+Status merge(GimpImage* image, const Tasks& tasks) {
+  size_t all = 0, merged = 0;
+  for (const auto& task : tasks) all += task->prepared();
+  const UndoGroup undo(image, all > 1);
+  for (const auto& task : tasks) {
+    if (task->merge(merged)) continue;
+    if (merged == 0) {
+      return {ErrorCode::kBadInput, _("GIMP did not take the new pixels; nothing was changed.")};
+    }
+    return {ErrorCode::kBadInput,
+            ui::format(_("GIMP took the new pixels of %d of %d layers and refused the others: "
+                         "Edit > Undo takes them back."),
+                       static_cast<int>(merged), static_cast<int>(all))};
   }
-  const Params params = params_from_config(config);
+  return {};
+}
+
+void report(const Tasks& tasks, bool talk) {
+  for (const auto& task : tasks) {
+    if (!append_report(task->report())) g_message(_("The report could not be written."));
+    if (talk) tell(task->report());
+  }
+}
+
+// Computes everything before the first drawable changes: an error, a cancel or a change of the
+// image leaves every one as it was.
+Status denoise(Job& job, const Params& params, const ui::WorkMonitor* monitor, bool talk) {
+  Status status;
+  const Status guarded = guard([&] {
+    const std::string why = job.refusal();
+    if (!why.empty()) throw Error(ErrorCode::kBadInput, why);
+    const Tasks tasks = job.tasks(params);
+    {
+      WorkProgress progress(tasks.size(), monitor);
+      status = compute(tasks, progress);
+      if (status.ok()) status = check(job, tasks, progress);
+    }
+    if (status.ok()) status = merge(job.image(), tasks);
+    if (status.ok()) report(tasks, talk);
+  });
+  return guarded.ok() ? status : guarded;
+}
+
+// The dialog stays open while the filter works: none when the user leaves it without.
+std::optional<Status> run_in_dialog(const Call& call, Job& job) {
+  ui::initialise();
+  const auto params = [&] { return call.params(); };
+  const auto work = [&](const ui::WorkMonitor& monitor) {
+    return denoise(job, call.params(), &monitor, true);
+  };
+  return ui::run_dialog(call.procedure, call.config, params, job.open_preview(), places(), work);
+}
+
+Status run_without_dialog(const Call& call, Job& job) {
+  const Params params = call.params();
   Status status = validate(params);
-  if (status.ok()) {
-    status = denoise_all(engine, image, drawables, params, {}, nullptr,
-                         run_mode != GIMP_RUN_NONINTERACTIVE);
+  if (!status.ok()) return status;
+  return denoise(job, params, nullptr, call.mode != GIMP_RUN_NONINTERACTIVE);
+}
+
+using MakeJob = std::function<std::unique_ptr<Job>(Engine&)>;
+
+GimpValueArray* run(const Call& call, const MakeJob& make_job) {
+  Engine engine({module_dir(), gimp_get_num_processors()});
+  engine.prepare(call.params());
+  gegl_init(nullptr, nullptr);  // takes 0.1 s, too
+  const std::unique_ptr<Job> job = make_job(engine);
+  if (call.mode != GIMP_RUN_INTERACTIVE) {
+    const Status status = run_without_dialog(call, *job);
+    return end(call.procedure, pdb_status(status.code()), status.message());
   }
-  return end(procedure, pdb_status(status.code()), status.message());
+  const std::optional<Status> status = run_in_dialog(call, *job);
+  if (!status) return end(call.procedure, GIMP_PDB_CANCEL, {});
+  return end(call.procedure, pdb_status(status->code()), status->message());
+}
+
+// The barrier before GIMP, with everything said in the user's language.
+template <typename Body>
+GimpValueArray* guarded(GimpProcedure* procedure, GimpDrawable** drawables, const Body& body) {
+  set_translation([](const char* pattern) -> const char* { return _(pattern); });
+  const auto count = gimp_core_object_array_get_length(reinterpret_cast<GObject**>(drawables));
+  GimpValueArray* values = nullptr;
+  const Status status = guard([&] { values = body(Drawables(drawables, drawables + count)); });
+  return status.ok() ? values : end(procedure, GIMP_PDB_EXECUTION_ERROR, status.message());
 }
 
 }  // namespace
 
 GimpValueArray* run_procedure(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* image,
                               GimpDrawable** drawables, GimpProcedureConfig* config, gpointer) {
-  set_translation([](const char* pattern) -> const char* { return _(pattern); });
-  const auto count = gimp_core_object_array_get_length(reinterpret_cast<GObject**>(drawables));
-  GimpValueArray* values = nullptr;
-  const Status status = guard([&] {
-    values = run(procedure, run_mode, image, Drawables(drawables, drawables + count), config);
+  return guarded(procedure, drawables, [&](const Drawables& chosen) {
+    if (chosen.empty()) {
+      return end(procedure, GIMP_PDB_CALLING_ERROR, _("There is no layer to denoise."));
+    }
+    const std::string why = refusal(image, chosen);
+    if (!why.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, why);
+    return run({procedure, run_mode, config, {}},
+               [&](Engine& engine) { return std::make_unique<PictureJob>(engine, image, chosen); });
   });
-  return status.ok() ? values : end(procedure, GIMP_PDB_EXECUTION_ERROR, status.message());
+}
+
+GimpValueArray* run_stack_procedure(GimpProcedure* procedure, GimpRunMode run_mode,
+                                    GimpImage* image, GimpDrawable** drawables,
+                                    GimpProcedureConfig* config, gpointer) {
+  return guarded(procedure, drawables, [&](const Drawables& chosen) {
+    const StackLayers stack = stack_layers(image, chosen);
+    if (!stack.refusal.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, stack.refusal);
+    return run({procedure, run_mode, config, stack_defaults()},
+               [&](Engine& engine) { return std::make_unique<StackJob>(engine, image, stack); });
+  });
 }
 
 }  // namespace grainless

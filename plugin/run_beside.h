@@ -31,10 +31,4 @@ void run_beside(const Work& work, const Watch& watch) {
   throw_if_failed(done.get());
 }
 
-// A call that does part of another one's work.
-inline Watch share(const Watch& watch, double from, double size) {
-  return {[=, progress = watch.progress](double fraction) { progress(from + size * fraction); },
-          watch.cancel};
-}
-
 }  // namespace grainless

@@ -5,7 +5,6 @@
 
 #include "engine/preset_folder.h"
 #include "module_dir.h"
-#include "target.h"
 
 namespace grainless {
 
@@ -38,14 +37,6 @@ void tell(const RunReport& report) {
 ui::Places places() {
   const std::filesystem::path user = gimp_directory(), program = module_dir();
   return {(user / kPresetFolder).string(), (program / "manual" / "grainless.html").string()};
-}
-
-std::string first_refusal(const Drawables& drawables) {
-  for (GimpDrawable* drawable : drawables) {
-    const std::string why = refusal(drawable);
-    if (!why.empty()) return why;
-  }
-  return {};
 }
 
 }  // namespace grainless

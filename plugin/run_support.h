@@ -5,14 +5,11 @@
 #include <libgimp/gimp.h>
 
 #include <string>
-#include <vector>
 
 #include "report.h"
 #include "ui/dialog.h"
 
 namespace grainless {
-
-using Drawables = std::vector<GimpDrawable*>;
 
 // The procedure's answer; why may be empty.
 GimpValueArray* end(GimpProcedure* procedure, GimpPDBStatusType status, const std::string& why);
@@ -35,8 +32,5 @@ class UndoGroup {
 void tell(const RunReport& report);
 
 ui::Places places();
-
-// Why the filter can't work on one of them; empty when it can.
-std::string first_refusal(const Drawables& drawables);
 
 }  // namespace grainless

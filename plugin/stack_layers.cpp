@@ -40,13 +40,6 @@ void collect(GimpImage* image, GimpItem* parent, const Drawables& chosen, Drawab
   }
 }
 
-std::string name_of(GimpItem* item) {
-  gchar* name = gimp_item_get_name(item);
-  const std::string text = name;
-  g_free(name);
-  return text;
-}
-
 std::string sentence_on(size_t layers, bool selected, GimpItem* group) {
   const int count = static_cast<int>(layers);
   if (selected) return ui::format(_("The %d selected layers are denoised together."), count);
@@ -54,39 +47,33 @@ std::string sentence_on(size_t layers, bool selected, GimpItem* group) {
     return ui::format(_("All %d layers of the image are denoised together."), count);
   }
   return ui::format(_("The %d layers in the group “%s” are denoised together."), count,
-                    name_of(group).c_str());
-}
-
-struct Place {
-  gint x = 0, y = 0, width = 0, height = 0;
-  bool operator==(const Place&) const = default;
-};
-
-Place place_of(GimpDrawable* drawable) {
-  Place place;
-  gimp_drawable_get_offsets(drawable, &place.x, &place.y);
-  place.width = gimp_drawable_get_width(drawable);
-  place.height = gimp_drawable_get_height(drawable);
-  return place;
+                    item_name(group).c_str());
 }
 
 }  // namespace
 
-std::string stack_refusal(const Drawables& layers) {
-  if (const std::string why = first_refusal(layers); !why.empty()) return why;
+std::string stack_refusal(GimpImage* image, const Drawables& layers) {
+  if (const std::string why = refusal(image, layers); !why.empty()) return why;
+  const Placement first = placement_of(layers.front());
   for (GimpDrawable* layer : layers) {
-    if (place_of(layer) != place_of(layers.front())) {
+    const Placement placement = placement_of(layer);
+    if (!placement.same_place(first)) {
       return ui::format(_("“%s” and “%s” differ in size or place: the layers of a stack need the "
                           "same (Layer > Layers to Image Size)."),
-                        name_of(GIMP_ITEM(layers.front())).c_str(),
-                        name_of(GIMP_ITEM(layer)).c_str());
+                        item_name(GIMP_ITEM(layers.front())).c_str(),
+                        item_name(GIMP_ITEM(layer)).c_str());
     }
-    if (gimp_drawable_get_format(layer) != gimp_drawable_get_format(layers.front())) {
+    if (placement.format != first.format) {
       return ui::format(_("Only one of “%s” and “%s” has transparency: add an alpha channel to the "
                           "other one (Layer > Transparency)."),
-                        name_of(GIMP_ITEM(layers.front())).c_str(),
-                        name_of(GIMP_ITEM(layer)).c_str());
+                        item_name(GIMP_ITEM(layers.front())).c_str(),
+                        item_name(GIMP_ITEM(layer)).c_str());
     }
+  }
+  Drawables in_order;
+  collect(image, nullptr, layers, in_order);
+  if (in_order != layers) {
+    return _("The order of the layers changed while the filter was open: nothing was changed.");
   }
   return {};
 }
@@ -119,7 +106,7 @@ StackLayers stack_layers(GimpImage* image, const Drawables& chosen) {
         _("A stack needs at least two layers: open the pictures as layers of one image "
           "first (File > Open as Layers).");
   } else {
-    stack.refusal = stack_refusal(stack.layers);
+    stack.refusal = stack_refusal(image, stack.layers);
   }
   return stack;
 }

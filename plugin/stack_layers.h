@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <string>
 
-#include "run_support.h"
+#include "target.h"
 
 namespace grainless {
 
@@ -19,7 +20,7 @@ struct StackLayers {
 // are all layers of the image when it lies in no group.
 StackLayers stack_layers(GimpImage* image, const Drawables& chosen);
 
-// Why these layers can't be denoised together; empty when they can.
-std::string stack_refusal(const Drawables& layers);
+// Why these layers can't be denoised together, or not any more; empty when they can.
+std::string stack_refusal(GimpImage* image, const Drawables& layers);
 
 }  // namespace grainless

@@ -3,16 +3,18 @@
 
 #include <glib/gi18n.h>
 
+#include <algorithm>
+
+#include "checksum.h"
+#include "ui/text.h"
+
 namespace grainless {
 namespace {
 
+constexpr int32_t kMaskRows = 256;  // of the selection, looked at in one piece
+
 std::string with_name(const char* sentence, GimpItem* item) {
-  gchar* name = gimp_item_get_name(item);
-  gchar* text = g_strdup_printf(sentence, name);
-  const std::string result = text;
-  g_free(text);
-  g_free(name);
-  return result;
+  return ui::format(sentence, item_name(item).c_str());
 }
 
 // Vector and link layers exist from GIMP 3.2 on: asked for by name, so that a plug-in built against
@@ -33,8 +35,6 @@ bool is_locked(GimpItem* item) {
   }
   return false;
 }
-
-}  // namespace
 
 std::string refusal(GimpDrawable* drawable) {
   GimpItem* item = GIMP_ITEM(drawable);
@@ -60,6 +60,108 @@ std::string refusal(GimpDrawable* drawable) {
         "(Image > Mode).");
   }
   return {};
+}
+
+// The selection's values in rect, which is in the image's coordinates.
+uint64_t mask_checksum(GimpDrawable* mask, const Rect& rect) {
+  GeglBuffer* buffer = gimp_drawable_get_buffer(mask);
+  const Babl* format = gimp_drawable_get_format(mask);
+  const auto row = static_cast<size_t>(babl_format_get_bytes_per_pixel(format)) * rect.width;
+  std::vector<uint8_t> values(row * std::min(kMaskRows, rect.height));
+  std::vector<uint64_t> sums;
+  for (int32_t y = rect.y; y < rect.bottom(); y += kMaskRows) {
+    const GeglRectangle band{rect.x, y, rect.width, std::min(kMaskRows, rect.bottom() - y)};
+    gegl_buffer_get(buffer, &band, 1.0, format, values.data(), static_cast<gint>(row),
+                    GEGL_ABYSS_NONE);
+    sums.push_back(checksum(values.data(), row * band.height));
+  }
+  g_object_unref(buffer);
+  return checksum(sums.data(), sums.size() * sizeof(uint64_t));
+}
+
+}  // namespace
+
+std::string item_name(GimpItem* item) {
+  gchar* name = gimp_item_get_name(item);
+  const std::string text = name != nullptr ? name : "";
+  g_free(name);
+  return text;
+}
+
+std::string refusal(GimpImage* image, const Drawables& drawables) {
+  if (!gimp_image_is_valid(image)) {
+    return _("The image was closed while the filter was open: nothing was changed.");
+  }
+  for (GimpDrawable* drawable : drawables) {
+    if (!gimp_item_is_valid(GIMP_ITEM(drawable))) {
+      return gone_sentence();
+    }
+    if (const std::string why = refusal(drawable); !why.empty()) return why;
+  }
+  return {};
+}
+
+Placement placement_of(GimpDrawable* drawable) {
+  Placement placement;
+  gimp_drawable_get_offsets(drawable, &placement.x, &placement.y);
+  placement.width = gimp_drawable_get_width(drawable);
+  placement.height = gimp_drawable_get_height(drawable);
+  placement.format = gimp_drawable_get_format(drawable);
+  return placement;
+}
+
+StartState::StartState(GimpDrawable* drawable)
+    : drawable_(drawable),
+      placement_(placement_of(drawable)),
+      selection_(selection_of(drawable, placement_)) {}
+
+StartState::Selection StartState::selection_of(GimpDrawable* drawable, const Placement& placement) {
+  Selection selection;
+  Rect& rect = selection.rect;
+  if (!gimp_drawable_mask_intersect(drawable, &rect.x, &rect.y, &rect.width, &rect.height)) {
+    rect = {};
+  }
+  GimpSelection* mask = gimp_image_get_selection(gimp_item_get_image(GIMP_ITEM(drawable)));
+  selection.none = gimp_selection_is_empty(gimp_item_get_image(GIMP_ITEM(drawable))) != FALSE;
+  if (!selection.none && !rect.empty()) {
+    const Rect in_image{rect.x + placement.x, rect.y + placement.y, rect.width, rect.height};
+    selection.mask = mask_checksum(GIMP_DRAWABLE(mask), in_image);
+  }
+  return selection;
+}
+
+std::string StartState::difference() const {
+  const Placement now = placement_of(drawable_);
+  if (!now.same_place(placement_)) return moved_sentence(drawable_);
+  if (now.format != placement_.format) return reformatted_sentence();
+  if (selection_of(drawable_, now) != selection_) {
+    return _(
+        "The selection changed while the filter worked, so nothing was denoised: start it "
+        "again.");
+  }
+  return {};
+}
+
+std::string gone_sentence() {
+  return _("A layer was deleted while the filter was open: nothing was changed.");
+}
+
+std::string reformatted_sentence() {
+  return _(
+      "The mode, precision or profile of the image changed while the filter worked, so "
+      "nothing was denoised: start it again.");
+}
+
+std::string moved_sentence(GimpDrawable* drawable) {
+  return with_name(_("“%s” was resized or moved while the filter worked, so nothing was denoised: "
+                     "start it again."),
+                   GIMP_ITEM(drawable));
+}
+
+std::string repainted_sentence(GimpDrawable* drawable) {
+  return with_name(_("The pixels of “%s” changed while the filter worked, so nothing was denoised: "
+                     "start it again."),
+                   GIMP_ITEM(drawable));
 }
 
 }  // namespace grainless

@@ -52,14 +52,17 @@ void NoisePanel::update_button() {
 
 void NoisePanel::update(const Params& params) {
   const PreviewInfo* info = preview_.model().info();
-  if (params.auto_sigma && info != nullptr && info->measured) sigma_ = info->sigma;
+  if (params.auto_sigma && info != nullptr && info->measured) {
+    sigma_ = info->sigma;
+    confidence_ = info->confidence;
+  }
   // Not before there is a first picture: the diagram can wait.
   if (asked_ != preview_.model().layer() && info != nullptr && !preview_.model().busy() &&
       preview_.loaded() >= 1) {
     measure_layer();
   }
   const bool waiting = sigma_.empty() && params.auto_sigma;
-  set_text(estimate_, waiting ? _("Measuring the noise…") : noise_text(sigma_));
+  set_text(estimate_, waiting ? _("Measuring the noise…") : noise_text(sigma_, confidence_));
   gtk_widget_set_visible(estimate_, waiting || !sigma_.empty());
   plot_.set_level(!params.auto_sigma ? params.sigma : sigma_.empty() ? 0 : sigma_[0]);
   gtk_widget_set_sensitive(button_, preview_.loaded() >= 1 && !measuring_);
@@ -74,7 +77,8 @@ void NoisePanel::measure_layer() {
     return [this, layer, picture, ok = status.ok()] {
       if (!ok || layer != preview_.model().layer()) return;
       sigma_ = picture->sigma;
-      set_text(estimate_, noise_text(sigma_));
+      confidence_ = picture->confidence;
+      set_text(estimate_, noise_text(sigma_, confidence_));
       gtk_widget_show(estimate_);
       plot_.set_curves(std::move(picture->curves));
     };

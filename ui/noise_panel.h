@@ -36,6 +36,7 @@ class NoisePanel {
   GtkWidget* area_;
   GtkWidget* button_;
   std::vector<double> sigma_;  // of the layer, when it is known
+  NoiseConfidence confidence_;
   int32_t asked_ = -1;         // the layer whose noise is or was measured
   bool measuring_ = false;
 };

@@ -26,10 +26,17 @@ struct PreviewJob {
   int32_t reduction = 0;
 };
 
+// How sure a measurement of the noise is, in words.
+struct NoiseConfidence {
+  std::string words;
+  bool unsure = false;  // the user should help
+};
+
 // How a result came about.
 struct PreviewInfo {
   std::vector<double> sigma;           // used, before strength: one a channel, lightness first
   bool measured = false;               // sigma comes from the layer, not from the user
+  NoiseConfidence confidence;          // of that sigma
   std::string device;                  // for people: "CPU", the card's name
   std::vector<std::string> fallbacks;  // one sentence each
   std::string note;                    // why the picture stays as it is
@@ -50,6 +57,7 @@ struct NoisePoint {
 // What the whole layer shows of its noise, one entry a channel, lightness first.
 struct NoisePicture {
   std::vector<double> sigma;                    // as automatic mode uses it
+  NoiseConfidence confidence;
   std::vector<std::vector<NoisePoint>> curves;  // from dark to bright; may be empty
 };
 

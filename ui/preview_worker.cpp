@@ -63,13 +63,15 @@ void PreviewWorker::cancel() {
 void PreviewWorker::work(const std::stop_token& stop) {
   // Before the first job: opening a graphics card takes a while, and the first preview needs it
   // too.
-  std::vector<DeviceChoice> devices;
-  const Status listed = guard([&] { devices = source_.devices(); });
-  if (listed.ok()) devices_(std::move(devices));
+  (void)guard([&] { devices_(source_.devices()); });
   while (!stop.stop_requested()) {
-    std::optional<PreviewJob> job = take(stop);
-    run_tasks();
-    if (job) run(std::move(*job));
+    // A job's failure is its answer. What fails beside it, a task or the answering, must not end
+    // the program with the user's other pictures in it.
+    (void)guard([&] {
+      std::optional<PreviewJob> job = take(stop);
+      run_tasks();
+      if (job) run(std::move(*job));
+    });
   }
 }
 
@@ -77,7 +79,7 @@ std::optional<PreviewJob> PreviewWorker::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, stop, [this] { return next_.has_value() || !tasks_.empty(); });
   if (!next_ || stop.stop_requested()) return std::nullopt;
-  running_ = std::make_unique<CancelToken>();
+  running_.emplace();
   if (next_cancelled_) running_->cancel();
   return std::exchange(next_, std::nullopt);
 }
@@ -88,7 +90,7 @@ void PreviewWorker::run_tasks() {
     const auto task = std::move(tasks_.front());
     tasks_.erase(tasks_.begin());
     lock.unlock();
-    task();
+    (void)guard(task);
     lock.lock();
   }
 }
@@ -96,7 +98,7 @@ void PreviewWorker::run_tasks() {
 void PreviewWorker::run(PreviewJob job) {
   PreviewAnswer answer;
   Callbacks callbacks;
-  callbacks.cancel = running_.get();
+  callbacks.cancel = &*running_;
   Status status;
   const Status guarded = guard([&] {
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");

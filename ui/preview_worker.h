@@ -45,7 +45,7 @@ class PreviewWorker {
   std::optional<PreviewJob> next_;
   bool next_cancelled_ = false;
   std::vector<std::function<void()>> tasks_;
-  std::unique_ptr<CancelToken> running_;
+  std::optional<CancelToken> running_;
   std::jthread thread_;
 };
 

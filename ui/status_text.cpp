@@ -43,11 +43,15 @@ std::string capitalized(const std::string& sentence) {
 
 }  // namespace
 
-std::string noise_text(const std::vector<double>& sigma) {
+std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence) {
   if (sigma.empty()) return {};
-  if (sigma.size() < 3) return format(_("Measured noise: %.1f"), sigma[0]);
-  return format(_("Measured noise: %.1f in lightness, %.1f and %.1f in colour"), sigma[0], sigma[1],
-                sigma[2]);
+  std::string text = sigma.size() < 3
+                         ? format(_("Measured noise: %.1f"), sigma[0])
+                         : format(_("Measured noise: %.1f in lightness, %.1f and %.1f in colour"),
+                                  sigma[0], sigma[1], sigma[2]);
+  if (!confidence.words.empty()) text += " (" + confidence.words + ")";
+  if (confidence.unsure) text += std::string("\n") + _("Measure a flat part to be sure.");
+  return text;
 }
 
 std::string area_text(const std::vector<double>& sigma) {

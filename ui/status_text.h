@@ -9,8 +9,8 @@
 
 namespace grainless::ui {
 
-// "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour"
-std::string noise_text(const std::vector<double>& sigma);
+// "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour (measured)", and what to do when unsure.
+std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence);
 // The same of a part of the layer.
 std::string area_text(const std::vector<double>& sigma);
 // "Preview by AMD EPYC in 0.52 s", and why not on another device; or what is going on.

@@ -47,7 +47,7 @@ class MatchPlane {
 
   Rect rect_;
   int32_t patch_;
-  float centre_, scale_;
+  MatchCurve curve_;
   ptrdiff_t margin_, stride_;
   AlignedBuffer<uint32_t> pairs_;
   AlignedBuffer<int32_t> energies_;

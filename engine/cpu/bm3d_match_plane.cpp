@@ -26,8 +26,7 @@ int32_t low_half(uint32_t pair) {
 MatchPlane::MatchPlane(const Rect& rect, const Bm3dStage& stage)
     : rect_(rect),
       patch_(stage.patch),
-      centre_(stage.match_centre),
-      scale_(stage.match_scale),
+      curve_(stage.match),
       margin_(margin_of(stage)),
       stride_(stride_of(rect, stage)),
       pairs_(static_cast<size_t>(stride_) * rect.height),
@@ -45,7 +44,7 @@ void MatchPlane::fill_pairs(const Planes& source, int32_t y0, int32_t y1) {
     for (int32_t half = 0; half < 2 && y + half < rect_.bottom(); ++half) {
       const float* values = source.at(0, rect_.x, y + half);
       for (int32_t x = 0; x < rect_.width; ++x) {
-        const int32_t q = match_value(values[x], centre_, scale_);
+        const int32_t q = match_value(values[x], curve_);
         row[x] |= static_cast<uint32_t>(static_cast<uint16_t>(q)) << (16 * half);
       }
     }

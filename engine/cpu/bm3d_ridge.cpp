@@ -19,8 +19,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using DGroup = hn::CappedTag<float, 16>;
 
-constexpr float kMostEnergy = 1e30f;  // of a group
-
 HWY_INLINE int32_t lanes() {
   return static_cast<int32_t>(hn::Lanes(DGroup()));
 }
@@ -107,7 +105,7 @@ HWY_INLINE void weigh(const float* HWY_RESTRICT inverse, int32_t count, int32_t 
   }
 }
 
-// `removed` is n v (X X' + n v 1)^-1 Y with its sign turned.
+// `removed` is n v (X X' + ridge 1)^-1 Y with its sign turned.
 HWY_INLINE void add_patch(const FilterTables& tables, const float* HWY_RESTRICT removed,
                           float weight, int32_t c, int32_t x, int32_t y, Aggregate& out) {
   const int32_t side = tables.patch;
@@ -124,7 +122,7 @@ HWY_INLINE void add_patch(const FilterTables& tables, const float* HWY_RESTRICT 
   }
 }
 
-void ridge(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
+void filter_ridge(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
   const DGroup d;
   const FilterTables& tables = *filter.tables;
   const int32_t pixels = tables.patch * tables.patch, count = group.count;
@@ -138,16 +136,15 @@ void ridge(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
   for (int32_t i = 0; i < count; i += 4) {
     four_rows(pilot + i, kMaxGroup, 1, pilot, pixels, count, matrix + i * kMaxGroup);
   }
-  float trace = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    matrix[i * (kMaxGroup + 1)] += nv;
-    trace += matrix[i * (kMaxGroup + 1)];
-  }
+  float energy = 0;
+  for (int32_t i = 0; i < count; ++i) energy += matrix[i * (kMaxGroup + 1)];
+  const float ridge = ridge_of(nv, energy);
+  for (int32_t i = 0; i < count; ++i) matrix[i * (kMaxGroup + 1)] += ridge;
   // Energies beyond float's range: nothing is removed.
-  if (!(trace <= kMostEnergy))
+  if (!(energy <= kMostRidgeEnergy))
     std::fill_n(matrix, kMaxGroup * kMaxGroup, 0.0f);
   else
-    invert(matrix, count, nv);
+    invert(matrix, count, ridge);
   for (int32_t i = 0; i < count; ++i) {
     for (int32_t j = 0; j < count; j += lanes()) {
       float* at = matrix + i * kMaxGroup + j;
@@ -173,10 +170,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace grainless {
 
-HWY_EXPORT(ridge);
+HWY_EXPORT(filter_ridge);
 
 void ridge_group(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
-  HWY_DYNAMIC_DISPATCH(ridge)(filter, group, c);
+  HWY_DYNAMIC_DISPATCH(filter_ridge)(filter, group, c);
 }
 
 }  // namespace grainless

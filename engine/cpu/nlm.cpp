@@ -127,8 +127,7 @@ const NlmBlock& Scratch::load(const MethodJob& job, const Rect& rect) {
       const float* source = job.source->at(c, left, from);
       float* value = value_[c] + y * block_.stride;
       for (int32_t x = 0; x < width; ++x) value[x] = source[columns_[x] - left];
-      nlm_match_row(value, width, nlm.match_centre[c], nlm.match_scale[c],
-                    match_[c] + y * block_.stride);
+      nlm_match_row(value, width, nlm.match[c], match_[c] + y * block_.stride);
     }
   }
   for (int32_t g = 0; g < block_.group_count; ++g) {
@@ -141,12 +140,8 @@ const NlmBlock& Scratch::load(const MethodJob& job, const Rect& rect) {
   return block_;
 }
 
-float centre_weight(Centre centre, float largest) {
-  return centre == Centre::kMax ? largest : centre == Centre::kOne ? 1.0f : 0.0f;
-}
-
 void finish_pixels(const MethodJob& job, const NlmBlock& block, const Rect& rect) {
-  const Centre centre = static_cast<Centre>(job.level->nlm.centre);
+  const CentreWeight centre = job.level->nlm.centre;
   for (int32_t g = 0; g < block.group_count; ++g) {
     const NlmSums& sums = block.groups[g];
     for (int32_t c = 0; c < sums.count; ++c) {
@@ -155,7 +150,8 @@ void finish_pixels(const MethodJob& job, const NlmBlock& block, const Rect& rect
         const float* own = job.source->at(sums.first + c, rect.x, rect.y + y);
         float* target = job.target->at(sums.first + c, rect.x, rect.y + y);
         for (int32_t x = 0; x < rect.width; ++x) {
-          const float total = sums.total[at + x] + centre_weight(centre, sums.largest[at + x]);
+          const float total =
+              sums.total[at + x] + (centre.own + centre.share * sums.largest[at + x]);
           target[x] = own[x] + sums.difference[c][at + x] / (total > 0 ? total : 1.0f);
         }
       }
@@ -166,12 +162,11 @@ void finish_pixels(const MethodJob& job, const NlmBlock& block, const Rect& rect
 // Turns the total weight of every patch into what a weight of it counts for, and `largest` into
 // whether the patch has an estimate.
 void finish_totals(const NlmPlan& nlm, const NlmBlock& block) {
-  const Centre centre = static_cast<Centre>(nlm.centre);
   for (int32_t g = 0; g < block.group_count; ++g) {
     const NlmSums& sums = block.groups[g];
     for (int32_t y = 0; y < block.height; ++y) {
       for (ptrdiff_t i = y * block.row; i < y * block.row + block.width; ++i) {
-        const float total = sums.total[i] + centre_weight(centre, sums.largest[i]);
+        const float total = sums.total[i] + (nlm.centre.own + nlm.centre.share * sums.largest[i]);
         sums.largest[i] = total > 0 ? 1.0f : 0.0f;
         sums.total[i] = total > 0 ? 1.0f / total : 0.0f;
       }

@@ -17,16 +17,16 @@ namespace grainless {
 namespace HWY_NAMESPACE {
 
 // match_value() of pixel_math.h on a row, to the bit.
-void match_row(const float* HWY_RESTRICT value, ptrdiff_t count, float centre, float scale,
+void match_row(const float* HWY_RESTRICT value, ptrdiff_t count, const MatchCurve& curve,
                int32_t* HWY_RESTRICT match) {
   const Floats d;
-  const auto knee = hn::Set(d, 256.0f);
+  const auto knee = hn::Set(d, curve.knee);
   for (ptrdiff_t x = 0; x < count; x += hn::Lanes(d)) {
-    const auto t = hn::Sub(hn::LoadU(d, value + x), hn::Set(d, centre));
+    const auto t = hn::Sub(hn::LoadU(d, value + x), hn::Set(d, curve.centre));
     auto a = hn::Abs(t);
     const auto bent = hn::Add(knee, hn::Mul(hn::Sub(a, knee), hn::Set(d, 0.125f)));
-    a = hn::Min(hn::IfThenElse(hn::Gt(a, knee), bent, a), hn::Set(d, 511.875f));
-    const auto signed_value = hn::CopySign(hn::Mul(a, hn::Set(d, scale)), t);
+    a = hn::Min(hn::IfThenElse(hn::Gt(a, knee), bent, a), hn::Set(d, curve.most));
+    const auto signed_value = hn::CopySign(hn::Mul(a, hn::Set(d, curve.scale)), t);
     hn::StoreU(hn::NearestInt(signed_value), Ints(), match + x);
   }
 }
@@ -218,8 +218,8 @@ namespace grainless {
 HWY_EXPORT(match_row);
 HWY_EXPORT(add_displacement);
 
-void nlm_match_row(const float* value, ptrdiff_t count, float centre, float scale, int32_t* match) {
-  HWY_DYNAMIC_DISPATCH(match_row)(value, count, centre, scale, match);
+void nlm_match_row(const float* value, ptrdiff_t count, const MatchCurve& curve, int32_t* match) {
+  HWY_DYNAMIC_DISPATCH(match_row)(value, count, curve, match);
 }
 
 void nlm_add_displacement(const NlmBlock& block, NlmPass pass, int32_t dx, int32_t dy) {

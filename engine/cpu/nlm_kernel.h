@@ -49,7 +49,7 @@ struct NlmBlock {
 };
 
 // match_value() of `count` values; reads and writes up to kNlmPad more.
-void nlm_match_row(const float* value, ptrdiff_t count, float centre, float scale, int32_t* match);
+void nlm_match_row(const float* value, ptrdiff_t count, const MatchCurve& curve, int32_t* match);
 
 // Adds the contributions of the displacements (dx, dy) and (-dx, -dy) to every pixel of the block.
 // dy is not negative. A pixel's sums are the same bits in any block and on any instruction set.

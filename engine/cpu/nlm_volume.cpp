@@ -93,7 +93,8 @@ class Block {
   void run(const Rect& rect) {
     load(rect);
     const int32_t radius = plan_.nlm.radius;
-    for (int32_t dz = 0; dz <= plan_.depth; ++dz) {
+    const auto count = static_cast<int32_t>(job_.sources.size());
+    for (int32_t dz = 0; dz <= std::min(plan_.depth, count - 1); ++dz) {
       for (int32_t dy = dz == 0 ? 0 : -radius; dy <= radius; ++dy) {
         for (int32_t dx = dz == 0 && dy == 0 ? 1 : -radius; dx <= radius; ++dx) {
           add_displacement({dx, dy, dz});
@@ -115,6 +116,10 @@ class Block {
   float* sum(int32_t i, int32_t z) { return sums_ + (z * (channels_ + 4) + i) * sizes_.plane; }
   ptrdiff_t at(int32_t x, int32_t y) const {
     return (y + sizes_.margin) * sizes_.stride + x + sizes_.margin;
+  }
+
+  bool exists(int32_t z) const {
+    return job_.first + z >= 0 && job_.first + z < static_cast<int32_t>(job_.sources.size());
   }
 
   void load(const Rect& rect);
@@ -149,8 +154,7 @@ void Block::load(const Rect& rect) {
         for (int32_t x = 0; x < width; ++x) {
           value(c, z)[to + x] = from[reflect(rect.x - sizes_.margin + x, source.rect().width)];
         }
-        nlm_match_row(value(c, z) + to, width, plan_.nlm.match_centre[c], plan_.nlm.match_scale[c],
-                      match(c, z) + to);
+        nlm_match_row(value(c, z) + to, width, plan_.nlm.match[c], match(c, z) + to);
       }
     }
   }
@@ -193,7 +197,8 @@ void Block::add_boxes(const Shift& d, int32_t z, int32_t* boxes) {
   }
 }
 
-// The pairs of layer z enter the sums at p and, backwards, at p + D.
+// The pairs of layer z enter the sums at p and, backwards, at p + D, if the other one is a layer of
+// the volume: its reflection beyond the ends is a copy, noise and all.
 void Block::weigh(const Shift& d, int32_t z) {
   const Shift back{-d.x, -d.y, -d.z};
   const ptrdiff_t count = rect_.width + std::abs(d.x);
@@ -202,10 +207,10 @@ void Block::weigh(const Shift& d, int32_t z) {
       nlm_volume_weigh(groups_[g].weight, totals_ + j * sizes_.row, count, weights_);
       const auto index = static_cast<int32_t>(g);
       const int32_t own = j - std::max(d.y, 0), other = j - std::max(-d.y, 0);
-      if (z >= 0 && own >= 0 && own < rect_.height) {
+      if (z >= 0 && exists(z + d.z) && own >= 0 && own < rect_.height) {
         add_row(groups_[g], index, z, own, d, weights_ + std::max(d.x, 0));
       }
-      if (z + d.z < slab_ && other >= 0 && other < rect_.height) {
+      if (z + d.z < slab_ && exists(z) && other >= 0 && other < rect_.height) {
         add_row(groups_[g], index, z + d.z, other, back, weights_ + std::max(-d.x, 0));
       }
     }
@@ -229,7 +234,7 @@ void Block::add_row(const Group& group, int32_t index, int32_t z, int32_t y, con
 }
 
 void Block::finish(int32_t z) {
-  const Centre rule = static_cast<Centre>(plan_.nlm.centre);
+  const CentreWeight rule = plan_.nlm.centre;
   for (size_t g = 0; g < groups_.size(); ++g) {
     const auto index = channels_ + 2 * static_cast<int32_t>(g);
     for (int32_t c = groups_[g].first; c < groups_[g].first + groups_[g].count; ++c) {
@@ -239,7 +244,7 @@ void Block::finish(int32_t z) {
         float* target = job_.targets[z]->at(c, rect_.x, rect_.y + y);
         for (int32_t x = 0; x < rect_.width; ++x) {
           const float largest = sum(index + 1, z)[row + x];
-          const float centre = rule == Centre::kMax ? largest : rule == Centre::kOne ? 1.0f : 0.0f;
+          const float centre = rule.own + rule.share * largest;
           const float total = sum(index, z)[row + x] + centre;
           target[x] = own[x] + sum(c, z)[row + x] / (total > 0 ? total : 1.0f);
         }

@@ -32,7 +32,7 @@ inline Colour load_colour(const void* pixel, PixelFormat format) {
 // Returns how many pixels of the row are invalid. The format is a template argument so that the
 // compiler can unswitch and vectorise the loop.
 template <Component kComponent, int32_t kChannels>
-int32_t load_row(const void* row, int32_t width, Planes& planes, int32_t y) {
+int32_t load_row(const void* row, int32_t width, ValueRange valid, Planes& planes, int32_t y) {
   constexpr PixelFormat format{kComponent, kChannels};
   constexpr bool always_valid =
       !format.has_alpha() && (kComponent == Component::kU8 || kComponent == Component::kU16);
@@ -41,14 +41,14 @@ int32_t load_row(const void* row, int32_t width, Planes& planes, int32_t y) {
   const auto* pixel = static_cast<const uint8_t*>(row);
   int32_t invalid = 0;
   for (int32_t x = 0; x < width; ++x, pixel += format.pixel_bytes()) {
-    if (!always_valid) invalid += pixel_is_valid(pixel, format) ? 0 : 1;
+    if (!always_valid) invalid += pixel_is_valid(pixel, format, valid) ? 0 : 1;
     const Colour colour = load_colour(pixel, format);
     for (int32_t c = 0; c < format.colours(); ++c) out[c][x] = colour.plane[c];
   }
   return invalid;
 }
 
-using LoadRow = int32_t (*)(const void*, int32_t, Planes&, int32_t);
+using LoadRow = int32_t (*)(const void*, int32_t, ValueRange, Planes&, int32_t);
 
 template <Component kComponent>
 LoadRow load_row_for(int32_t channels) {
@@ -78,7 +78,7 @@ LoadRow load_row_for(PixelFormat format) {
   return load_row_for<Component::kFloat>(format.channels);
 }
 
-void fill_pixel(const ConstImage& image, int32_t x, int32_t y, Planes& planes) {
+void fill_pixel(const ConstImage& image, ValueRange valid, int32_t x, int32_t y, Planes& planes) {
   const Rect window =
       intersect({x - kFillRadius, y - kFillRadius, 2 * kFillRadius + 1, 2 * kFillRadius + 1},
                 {0, 0, image.width, image.height});
@@ -87,7 +87,7 @@ void fill_pixel(const ConstImage& image, int32_t x, int32_t y, Planes& planes) {
   for (int32_t wy = window.y; wy < window.bottom(); ++wy) {
     for (int32_t wx = window.x; wx < window.right(); ++wx) {
       const void* pixel = pixel_at(image, wx, wy);
-      if (!pixel_is_valid(pixel, image.format)) continue;
+      if (!pixel_is_valid(pixel, image.format, valid)) continue;
       const Colour colour = load_colour(pixel, image.format);
       for (int32_t c = 0; c < planes.channels(); ++c) sum[c] += colour.plane[c];
       ++count;
@@ -110,7 +110,7 @@ void spread(const std::vector<uint8_t>& in, int32_t width, std::vector<uint8_t>&
 }
 
 // Fills one row. Large transparent areas have no valid pixel near and must not cost a window each.
-void fill_row(const ConstImage& image, int32_t y, Planes& planes) {
+void fill_row(const ConstImage& image, ValueRange valid, int32_t y, Planes& planes) {
   const Rect& rect = planes.rect();
   const int32_t wide = rect.width + 2 * kFillRadius;
   std::vector<uint8_t> column(wide, 0), near(rect.width, 0);
@@ -118,14 +118,15 @@ void fill_row(const ConstImage& image, int32_t y, Planes& planes) {
                                 {0, 0, image.width, image.height});
   for (int32_t wy = window.y; wy < window.bottom(); ++wy) {
     for (int32_t wx = window.x; wx < window.right(); ++wx) {
-      column[wx - rect.x + kFillRadius] |= pixel_is_valid(pixel_at(image, wx, wy), image.format);
+      column[wx - rect.x + kFillRadius] |=
+          pixel_is_valid(pixel_at(image, wx, wy), image.format, valid);
     }
   }
   spread(column, rect.width, near);
   for (int32_t x = rect.x; x < rect.right(); ++x) {
-    if (pixel_is_valid(pixel_at(image, x, y), image.format)) continue;
+    if (pixel_is_valid(pixel_at(image, x, y), image.format, valid)) continue;
     if (near[x - rect.x]) {
-      fill_pixel(image, x, y, planes);
+      fill_pixel(image, valid, x, y, planes);
     } else {
       for (int32_t c = 0; c < planes.channels(); ++c) *planes.at(c, x, y) = 0.0f;
     }
@@ -142,7 +143,7 @@ void over_rows(const Rect& rect, ThreadPool& pool, const std::function<void(int3
 void store_pixel(const Plan& plan, const void* from, const Planes& source, const Planes& result,
                  int32_t x, int32_t y, void* to) {
   const PixelFormat format = plan.format;
-  if (!pixel_is_valid(from, format)) {
+  if (!pixel_is_valid(from, format, plan.valid)) {
     std::memcpy(to, from, format.pixel_bytes());
     return;
   }
@@ -171,7 +172,8 @@ Planes planes_from_pixels(const Plan& plan, const AbiTile& tile, const Rect& rec
   const LoadRow load = load_row_for(plan.format);
   Planes planes(plan.channels, rect);
   over_rows(rect, pool, [&](int32_t y) {
-    if (load(pixel_at(image, rect.x, y), rect.width, planes, y) > 0) fill_row(image, y, planes);
+    const void* row = pixel_at(image, rect.x, y);
+    if (load(row, rect.width, plan.valid, planes, y) > 0) fill_row(image, plan.valid, y, planes);
   });
   return planes;
 }

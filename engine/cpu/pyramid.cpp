@@ -16,26 +16,34 @@ void for_rows(int32_t channels, const Rect& rect, ThreadPool& pool, const Body& 
                     [&](int32_t i, int32_t) { body(i / rect.height, rect.y + i % rect.height); });
 }
 
-// Means of 2 x 2 pixels of `fine` over the rectangle of `coarse`. fine_image: the finer level's
-// size.
-void halve(const Planes& fine, const Rect& fine_image, Planes& coarse, ThreadPool& pool) {
-  const Rect& rect = coarse.rect();
-  for_rows(coarse.channels(), rect, pool, [&](int32_t c, int32_t y) {
-    const int32_t below = std::min(2 * y + 1, fine_image.height - 1);
-    const float* row = fine.at(c, fine.rect().x, 2 * y) - fine.rect().x;
-    const float* next = fine.at(c, fine.rect().x, below) - fine.rect().x;
-    float* out = coarse.at(c, rect.x, y) - rect.x;
+// Where luma shows an edge, less of chroma's difference is taken (pyramid.h). `difference` is
+// result - down(filtered).
+void guide_chroma(const Planes& result, const Planes& difference, const Rect& image, float guide,
+                  Planes& target, ThreadPool& pool) {
+  const Rect &rect = target.rect(), &all = result.rect();
+  for_rows(1, rect, pool, [&](int32_t, int32_t y) {
     for (int32_t x = rect.x; x < rect.right(); ++x) {
-      const int32_t right = std::min(2 * x + 1, fine_image.width - 1);
-      out[x] = mean_of_four(row[2 * x], row[right], next[2 * x], next[right]);
+      float luma[kGuideSide * kGuideSide];
+      for (int32_t j = 0; j < kGuideSide; ++j) {
+        const int32_t row = std::clamp(y + j - kGuideReach, 0, image.height - 1);
+        const float *coarse = result.at(0, all.x, row), *change = difference.at(0, all.x, row);
+        for (int32_t i = 0; i < kGuideSide; ++i) {
+          const int32_t at = std::clamp(x + i - kGuideReach, 0, image.width - 1) - all.x;
+          luma[j * kGuideSide + i] = coarse[at] - change[at];
+        }
+      }
+      const float share = chroma_share(luma, guide);
+      for (int32_t c = 1; c < result.channels(); ++c) {
+        *target.at(c, x, y) = share * *difference.at(c, x, y);
+      }
     }
   });
 }
 
-// What the coarser result says otherwise than the finer one: result - down(filtered), smoothed.
-// The smoothed plane covers `rect`; pixels beyond the image repeat its border.
+// What the coarser result says otherwise than the finer one: result - down(filtered), smoothed;
+// guided, if guide is not 0. The plane covers `rect`; pixels beyond the image repeat its border.
 Planes correction(const Planes& result, const Planes& filtered, const Rect& fine_image,
-                  const Rect& image, const Rect& rect, ThreadPool& pool) {
+                  const Rect& image, const Rect& rect, float guide, ThreadPool& pool) {
   Planes difference(result.channels(), result.rect());
   halve(filtered, fine_image, difference, pool);
   Planes smoothed(result.channels(), rect);
@@ -45,7 +53,7 @@ Planes correction(const Planes& result, const Planes& filtered, const Rect& fine
     float* out = difference.at(c, all.x, y);
     for (int32_t x = 0; x < all.width; ++x) out[x] = coarse[x] - out[x];
   });
-  for_rows(result.channels(), rect, pool, [&](int32_t c, int32_t y) {
+  for_rows(guide > 0 ? 1 : result.channels(), rect, pool, [&](int32_t c, int32_t y) {
     const float* rows[3] = {difference.at(c, all.x, std::max(y - 1, 0)) - all.x,
                             difference.at(c, all.x, y) - all.x,
                             difference.at(c, all.x, std::min(y + 1, image.height - 1)) - all.x};
@@ -58,6 +66,7 @@ Planes correction(const Planes& result, const Planes& filtered, const Rect& fine
                             column(std::min(x + 1, image.width - 1)));
     }
   });
+  if (guide > 0) guide_chroma(result, difference, image, guide, smoothed, pool);
   return smoothed;
 }
 
@@ -115,6 +124,20 @@ Callbacks part_of(const Callbacks& callbacks, int32_t level, int32_t count) {
 
 }  // namespace
 
+void halve(const Planes& fine, const Rect& fine_image, Planes& coarse, ThreadPool& pool) {
+  const Rect& rect = coarse.rect();
+  for_rows(coarse.channels(), rect, pool, [&](int32_t c, int32_t y) {
+    const int32_t below = std::min(2 * y + 1, fine_image.height - 1);
+    const float* row = fine.at(c, fine.rect().x, 2 * y) - fine.rect().x;
+    const float* next = fine.at(c, fine.rect().x, below) - fine.rect().x;
+    float* out = coarse.at(c, rect.x, y) - rect.x;
+    for (int32_t x = rect.x; x < rect.right(); ++x) {
+      const int32_t right = std::min(2 * x + 1, fine_image.width - 1);
+      out[x] = mean_of_four(row[2 * x], row[right], next[2 * x], next[right]);
+    }
+  });
+}
+
 Rect levels_source(const Plan& plan, int32_t width, int32_t height, const Rect& out) {
   PyramidLevel level[kMaxLevels];
   plan_pyramid(plan, pyramid_levels(plan, width, height), width, height, out, level);
@@ -147,7 +170,8 @@ void run_levels(const Plan& plan, int32_t width, int32_t height, const Planes& s
       continue;
     }
     const Planes smoothed = correction(coarser, filtered, level[l].image, level[l + 1].image,
-                                       correction_rect(level[l], level[l + 1]), pool);
+                                       correction_rect(level[l], level[l + 1]),
+                                       plan.level[l + 1].guide, pool);
     Planes result(l == 0 ? Planes() : Planes(plan.channels, level[l].result));
     add_upsampled(smoothed, level[l + 1].image, filtered, l == 0 ? target : result, pool);
     coarser = std::move(result);

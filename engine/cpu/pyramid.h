@@ -11,6 +11,10 @@
 
 namespace grainless {
 
+// Means of 2 x 2 pixels of `fine` over the rectangle of `coarse`. fine_image: the finer level's
+// size.
+void halve(const Planes& fine, const Rect& fine_image, Planes& coarse, ThreadPool& pool);
+
 // What of the image's planes run_levels needs to fill `out`.
 Rect levels_source(const Plan& plan, int32_t width, int32_t height, const Rect& out);
 

@@ -123,8 +123,7 @@ const SwNlmBlock& Scratch::load(const MethodJob& job, const Rect& rect) {
       const float* source = job.source->at(c, left, from);
       float* value = value_[c] + y * block_.stride;
       for (int32_t x = 0; x < width; ++x) value[x] = source[columns_[x] - left];
-      sw_nlm_match_row(value, width, plan.match_centre[c], plan.match_scale[c],
-                       match_[c] + y * block_.stride);
+      sw_nlm_match_row(value, width, plan.match[c], match_[c] + y * block_.stride);
     }
   }
   for (int32_t g = 0; g < block_.group_count; ++g) {
@@ -135,11 +134,6 @@ const SwNlmBlock& Scratch::load(const MethodJob& job, const Rect& rect) {
     std::fill_n(sums.largest, used, 0.0f);
   }
   return block_;
-}
-
-float centre_weight(int32_t centre, float largest) {
-  const Centre rule = static_cast<Centre>(centre);
-  return rule == Centre::kMax ? largest : rule == Centre::kOne ? 1.0f : 0.0f;
 }
 
 float fallback_weight(const NlmWeight& weight, uint32_t distance) {
@@ -178,13 +172,14 @@ void sum_fallback(const SwNlmBlock& block, const SwNlmSums& sums, int32_t x, int
 void finish_row(const MethodJob& job, const SwNlmBlock& block, const SwNlmSums& sums,
                 const Rect& rect, int32_t y) {
   const ptrdiff_t at = y * block.row;
+  const CentreWeight centre = block.plan->centre;
   for (int32_t c = 0; c < sums.count; ++c) {
     const float share = block.plan->share[sums.first + c];
     const float* own = job.source->at(sums.first + c, rect.x, rect.y + y);
     float* target = job.target->at(sums.first + c, rect.x, rect.y + y);
     for (int32_t x = 0; x < rect.width; ++x) {
       const float total =
-          sums.total[at + x] + centre_weight(block.plan->centre, sums.largest[at + x]);
+          sums.total[at + x] + (centre.own + centre.share * sums.largest[at + x]);
       target[x] = own[x] + share * (sums.difference[c][at + x] / (total > 0 ? total : 1.0f));
     }
   }

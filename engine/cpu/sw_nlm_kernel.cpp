@@ -23,17 +23,17 @@ using Shorts = hn::CappedTag<int16_t, kSwPad / 2>;  // of sorting: at least as m
 using IntVector = hn::Vec<Ints>;
 using HalfVector = hn::Vec<Halves>;
 
-void match_row(const float* HWY_RESTRICT value, ptrdiff_t count, float centre, float scale,
+void match_row(const float* HWY_RESTRICT value, ptrdiff_t count, const MatchCurve& curve,
                int16_t* HWY_RESTRICT match) {
   const Floats df;
   const Halves half;
-  const auto knee = hn::Set(df, 256.0f);
+  const auto knee = hn::Set(df, curve.knee);
   for (ptrdiff_t x = 0; x < count; x += hn::Lanes(df)) {
-    const auto t = hn::Sub(hn::LoadU(df, value + x), hn::Set(df, centre));
+    const auto t = hn::Sub(hn::LoadU(df, value + x), hn::Set(df, curve.centre));
     auto a = hn::Abs(t);
     const auto bent = hn::Add(knee, hn::Mul(hn::Sub(a, knee), hn::Set(df, 0.125f)));
-    a = hn::Min(hn::IfThenElse(hn::Gt(a, knee), bent, a), hn::Set(df, 511.875f));
-    const auto q = hn::NearestInt(hn::CopySign(hn::Mul(a, hn::Set(df, scale)), t));
+    a = hn::Min(hn::IfThenElse(hn::Gt(a, knee), bent, a), hn::Set(df, curve.most));
+    const auto q = hn::NearestInt(hn::CopySign(hn::Mul(a, hn::Set(df, curve.scale)), t));
     hn::StoreU(hn::DemoteTo(half, q), half, match + x);
   }
 }
@@ -304,9 +304,9 @@ HWY_EXPORT(match_row);
 HWY_EXPORT(add_displacement);
 HWY_EXPORT(window);
 
-void sw_nlm_match_row(const float* value, ptrdiff_t count, float centre, float scale,
+void sw_nlm_match_row(const float* value, ptrdiff_t count, const MatchCurve& curve,
                       int16_t* match) {
-  HWY_DYNAMIC_DISPATCH(match_row)(value, count, centre, scale, match);
+  HWY_DYNAMIC_DISPATCH(match_row)(value, count, curve, match);
 }
 
 void sw_nlm_add_displacement(const SwNlmBlock& block, int32_t dx, int32_t dy) {

@@ -47,7 +47,7 @@ struct SwNlmBlock {
 };
 
 // match_value() of `count` values; reads and writes up to kSwPad more.
-void sw_nlm_match_row(const float* value, ptrdiff_t count, float centre, float scale,
+void sw_nlm_match_row(const float* value, ptrdiff_t count, const MatchCurve& curve,
                       int16_t* match);
 
 // Adds the contributions of the displacements (dx, dy) and (-dx, -dy) to every pixel of the block.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -197,6 +198,7 @@ TestImage run(Engine& engine, const Params& params, const TestImage& image, floa
 class Contract : public ::testing::TestWithParam<Case> {
  protected:
   Engine engine_{{g_module_dir, 2}};
+  Engine reference_{{"", 1}};  // for the processor's own contract: on fewer threads
 };
 INSTANTIATE_TEST_SUITE_P(Cases, Contract, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
@@ -209,7 +211,7 @@ TEST_P(Contract, AgreesWithTheCpu) {
     const TestImage here = run(engine_, params_of(c, g_device), image, sigma, report);
     ASSERT_TRUE(report.fallbacks.empty()) << report.fallbacks.front();
     EXPECT_EQ(report.device.substr(0, g_device.size()), g_device);
-    const TestImage cpu = run(engine_, params_of(c, "cpu"), image, sigma, ignored);
+    const TestImage cpu = run(reference_, params_of(c, "cpu"), image, sigma, ignored);
     const double psnr = test::psnr(here, cpu);
     const float largest = test::largest_difference(here, cpu);
     EXPECT_GE(psnr, 80.0) << "sigma " << sigma;
@@ -241,14 +243,70 @@ TEST_P(Contract, TheSameBitsAgainAndInPieces) {
   EXPECT_EQ(pieces.bytes, whole.bytes);
 }
 
+// Floats far beyond white, and single values that no patch may see.
+TEST(ContractRange, AgreesWithTheCpuBeyondWhite) {
+  Engine engine({g_module_dir, 2});
+  for (const Method method : {Method::kBm3d, Method::kNlm, Method::kSwNlm}) {
+    for (const char* quality : {"normal", "high"}) {
+      for (const PixelFormat format : {PixelFormat{Component::kFloat, 1}, {Component::kFloat, 4}}) {
+        TestImage image = noisy_picture(format, 121, 95, 15.0f);
+        for (int32_t y = 0; y < image.height; ++y) {
+          for (int32_t x = 60; x < image.width; ++x) {
+            for (int32_t c = 0; c < format.colours(); ++c) {
+              image.set(x, y, c, image.get(x, y, c) + 19 * 255.0f);
+            }
+          }
+        }
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        image.set(30, 20, 0, 6e4f * 255);
+        image.set(31, 20, 0, nan);
+        image.set(90, 94, 0, -1e4f * 255);
+        Params params;
+        params.method = static_cast<int32_t>(method);
+        params.auto_sigma = false;
+        params.sigma = 15;
+        params.scales = 3;
+        ASSERT_TRUE(set_param(params, "quality", quality).ok());
+        NoiseModel noise;
+        ASSERT_TRUE(engine.noise_for(params, image.view(), {}, noise, nullptr).ok());
+        ASSERT_FALSE(noise.range.is_usual());
+        const auto result_on = [&](const std::string& device) {
+          TestImage result(format, image.width, image.height);
+          params.device = device;
+          Report report;
+          const Status status =
+              engine.denoise(params, noise, image.view(), result.target(), {}, report);
+          EXPECT_TRUE(status.ok()) << status.message();
+          EXPECT_TRUE(report.fallbacks.empty());
+          EXPECT_EQ(report.replaced_pixels, 3);
+          // Compared are the others: these stay as they were.
+          for (const auto& [x, y] : {std::pair{30, 20}, {31, 20}, {90, 94}}) {
+            result.set(x, y, 0, 0);
+          }
+          return result;
+        };
+        const TestImage here = result_on(g_device), cpu = result_on("cpu");
+        EXPECT_GE(test::psnr(here, cpu), 80.0) << quality << ' ' << static_cast<int>(method);
+        EXPECT_LE(test::largest_difference(here, cpu), 1.0f);
+      }
+    }
+  }
+}
+
 TEST(ContractMemory, AMemoryLimitGivesTheSameBits) {
-  if (g_device == "cpu") return;  // the limit is of graphics memory
+  if (g_device == "cpu") GTEST_SKIP() << "the limit is of graphics memory";
   Engine engine({g_module_dir, 2});
   const TestImage image = noisy_picture({Component::kU8, 3}, 2300, 1900, 15.0f);
-  for (Method method : {Method::kBm3d, Method::kNlm, Method::kSwNlm}) {
+  const std::pair<Method, const char*> cases[] = {{Method::kBm3d, "noisy"},
+                                                  {Method::kBm3d, "prefiltered"},
+                                                  {Method::kNlm, "noisy"},
+                                                  {Method::kSwNlm, "noisy"}};
+  for (const auto& [method, matching] : cases) {
     Params params;
     params.method = static_cast<int32_t>(method);
     params.device = g_device;
+    ASSERT_TRUE(set_param(params, "matching", matching).ok());
+    if (method == Method::kBm3d) params.transform = static_cast<int32_t>(Transform::kDct);
     Report whole_report, limited_report;
     const TestImage whole = run(engine, params, image, 15.0f, whole_report);
     params.memory = 256;

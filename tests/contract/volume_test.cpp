@@ -71,8 +71,18 @@ const VolumeCase kVolumes[] = {
      2,
      15,
      {{"search", "63"}, {"patch", "2"}, {"luma", "80"}}},
+    {"Deep", {Component::kU8, 1}, 23, 17, 24, 2, {{"search", "3"}, {"patch", "3"}}},
     {"OneColumn", {Component::kFloat, 1}, 1, 1, 3, 1, {{"search", "3"}}},
     {"Small", {Component::kFloat, 3}, 5, 3, 2, 4, {{"search", "5"}}},
+    {"Bm3d", {Component::kU8, 3}, 75, 53, 5, 2, {{"method", "bm3d"}, {"search", "13"}}},
+    {"Bm3dHigh",
+     {Component::kFloat, 1},
+     64,
+     48,
+     4,
+     3,
+     {{"method", "bm3d"}, {"quality", "high"}, {"search", "13"}, {"scales", "2"}}},
+    {"Bm3dSpoiled", {Component::kFloat, 4}, 50, 40, 4, 1, {{"method", "bm3d"}, {"search", "13"}}, true},
     {"Spoiled", {Component::kFloat, 2}, 50, 40, 5, 1, {{"search", "5"}}, true},
     {"SpoiledColour", {Component::kFloat, 4}, 50, 40, 5, 1, {{"search", "5"}}, true},
 };
@@ -144,9 +154,21 @@ float furthest_apart(const TestImage& a, const TestImage& b) {
   return worst;
 }
 
+// Of all samples of 8 bits: they flip one by one, and on layers of some thousand pixels four of them
+// are already under 80 dB.
+double share_apart(const Volume& a, const Volume& b) {
+  int64_t apart = 0, all = 0;
+  for (size_t z = 0; z < a.size(); ++z) {
+    for (size_t i = 0; i < a[z].bytes.size(); ++i) apart += a[z].bytes[i] != b[z].bytes[i] ? 1 : 0;
+    all += static_cast<int64_t>(a[z].bytes.size());
+  }
+  return static_cast<double>(apart) / static_cast<double>(all);
+}
+
 class VolumeContract : public ::testing::TestWithParam<VolumeCase> {
  protected:
   Engine engine_{{g_module_dir, 2}};
+  Engine reference_{{"", 1}};  // for the processor's own contract: on fewer threads
 };
 INSTANTIATE_TEST_SUITE_P(Cases, VolumeContract, ::testing::ValuesIn(kVolumes),
                          [](const auto& info) { return info.param.name; });
@@ -159,7 +181,7 @@ TEST_P(VolumeContract, AgreesWithTheCpu) {
     const Volume here = run(engine_, params_of(c, g_device), c.depth, volume, sigma, report);
     ASSERT_TRUE(report.fallbacks.empty()) << report.fallbacks.front();
     EXPECT_EQ(report.device.substr(0, g_device.size()), g_device);
-    const Volume cpu = run(engine_, params_of(c, "cpu"), c.depth, volume, sigma, ignored);
+    const Volume cpu = run(reference_, params_of(c, "cpu"), c.depth, volume, sigma, ignored);
     EXPECT_FALSE(same_bits(here, volume));
     double lowest = INFINITY;
     float largest = 0;
@@ -167,7 +189,11 @@ TEST_P(VolumeContract, AgreesWithTheCpu) {
       if (!c.spoiled) lowest = std::min(lowest, test::psnr(here[z], cpu[z]));
       largest = std::max(largest, furthest_apart(here[z], cpu[z]));
     }
-    EXPECT_GE(lowest, 80.0) << "sigma " << sigma;
+    if (c.format.component == Component::kU8) {
+      EXPECT_LE(share_apart(here, cpu), 0.001) << "sigma " << sigma;
+    } else {
+      EXPECT_GE(lowest, 80.0) << "sigma " << sigma;
+    }
     EXPECT_LE(largest, 1.0f) << "sigma " << sigma;
     std::printf("%s, sigma %2.0f: %.1f dB, at most %.4f steps apart\n", c.name, sigma, lowest,
                 largest);
@@ -181,7 +207,8 @@ TEST_P(VolumeContract, TheSameBitsAgainAndInAPart) {
   Report report;
   const Volume whole = run(engine_, params, c.depth, volume, 15.0f, report);
   EXPECT_TRUE(same_bits(run(engine_, params, c.depth, volume, 15.0f, report), whole));
-  // Layers whose patches and boxes lie in a part of the volume are what they are in all of it.
+  // Layers whose patches and boxes lie in a part of the volume are what they are in all of it; only
+  // in the case Deep there are any.
   const int32_t reach = c.depth + 8;
   const Volume part(volume.begin() + 1, volume.end());
   const Volume results = run(engine_, params, c.depth, part, 15.0f, report);
@@ -224,7 +251,7 @@ TEST_P(VolumeContract, APartHasTheBitsOfTheWhole) {
 const VolumeCase kLarge{"Large", {Component::kU8, 1}, 256, 240, 150, 1, {{"search", "3"}}};
 
 TEST(VolumeContractSlabs, AMemoryLimitGivesTheSameBits) {
-  if (g_device == "cpu") return;  // the limit is of graphics memory
+  if (g_device == "cpu") GTEST_SKIP() << "the limit is of graphics memory";
   Engine engine({g_module_dir, 2});
   const Volume volume = noisy_volume(kLarge, 15.0f);
   Params params = params_of(kLarge, g_device);

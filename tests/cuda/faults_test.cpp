@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/denoise.h"
+#include "tests/support/fault_log.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -85,6 +87,39 @@ TEST_F(Faults, NoMemoryAtAllMeansTheCpu) {
   const Report report = run("alloc=1000");
   EXPECT_EQ(report.device, "cpu");
   EXPECT_FALSE(report.fallbacks.empty());
+}
+
+// A picture on the card with each allocation failing in turn, or all from one on: smaller tiles or
+// the processor, the same picture, and the next run is whole.
+TEST_F(Faults, OutOfMemoryAtEachAllocationOneByOne) {
+  for (const char* which : {"alloc-number", "alloc-from"}) {
+    bool ok = true;
+    for (int n = 1; n <= 24; ++n) {
+      const std::string fault = std::string(which) + "=" + std::to_string(n);
+      const Report report = run(fault.c_str());
+      ok = ok && !HasFailure();
+      EXPECT_FALSE(report.device.empty()) << fault;
+    }
+    test::log_fault({std::string(which) == "alloc-from" ? "out of device memory from an allocation on"
+                                                        : "out of device memory at an allocation",
+                     "anywhere, one by one", "card", "done with the same picture",
+                     ok ? "as expected, at each one" : "OTHERWISE", ok});
+  }
+}
+
+TEST_F(Faults, WhatACardDoesWrongTheCpuDoesInstead) {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"nan", "NaN from a kernel", "no numbers"},
+      {"shared=4096", "device too small for the plan", "shared memory is too small"},
+      {"hang=300", "device hangs", "does not answer"}};
+  for (const auto& [fault, name, says] : cases) {
+    const Report report = run(fault);
+    const bool ok = report.device == "cpu" && mentions(report, says);
+    test::log_fault({name, "the first tile", "card", "done on cpu with the same picture",
+                     "done on " + report.device +
+                         (report.fallbacks.empty() ? "" : ", '" + report.fallbacks.back() + "'"),
+                     ok});
+  }
 }
 
 // The layers of a volume of one picture, denoised with the fault.

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include "engine/cpu/cpu_backend.h"
 #include "engine/cpu/planes.h"
 #include "module.h"
+#include "tests/support/answer_time.h"
 #include "tests/support/reference_nlm.h"
 #include "tests/support/test_images.h"
 
@@ -276,6 +278,40 @@ TEST_F(Module, TwoRunsAtOnceGiveTheSameBits) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Runs whose launches of the same kernels need other amounts of shared memory: a limit that each
+// sets for its own launch is lowered by another one's before that is launched.
+TEST_F(Module, RunsAtOnceMayNeedDifferentSharedMemory) {
+  const TestImage image = noisy_picture(kFloatGrey, 500, 400, 20.0f);
+  std::vector<Plan> plans;
+  const auto add = [&](std::initializer_list<std::pair<const char*, const char*>> settings) {
+    Params params;
+    for (const auto& [key, value] : settings)
+      ASSERT_TRUE(set_param(params, key, value).ok()) << key;
+    plans.push_back(make_plan(params, kFloatGrey, white_noise(1, 20.0f)));
+  };
+  add({{"matching", "prefiltered"}, {"transform", "dct"}});
+  add({{"transform", "dct"}, {"step", "1"}, {"search", "15"}});
+  add({{"transform", "dct"}, {"step", "6"}, {"search", "63"}});
+  add({{"patch", "16"}, {"search", "15"}, {"group", "8"}});
+  add({{"patch", "10"}, {"search", "15"}, {"group", "32"}});
+  add({{"method", "nlm"}, {"search", "5"}, {"patch", "7"}});
+  add({{"method", "nlm"}, {"search", "63"}, {"patch", "7"}});
+  std::vector<TestImage> expected;
+  for (const Plan& plan : plans) expected.push_back(run(plan, image));
+  std::vector<std::thread> threads;
+  for (size_t first = 0; first < 4; ++first) {
+    threads.emplace_back([&, first] {
+      for (size_t i = 0; i < 40; ++i) {
+        const size_t at = (first * 2 + i) % plans.size();
+        TestImage result(image.format, image.width, image.height);
+        EXPECT_EQ(run(plans[at], image, whole(image), result), 0) << at;
+        EXPECT_EQ(result.bytes, expected[at].bytes) << at;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(Module, CancelledRunsSaySoAndLaterOnesWork) {
   const TestImage image = noisy_picture(kFloatColour, 1500, 1200, 20.0f);
   const Plan plan = nlm_plan(kFloatColour, 35, 9);
@@ -299,7 +335,9 @@ TEST_F(Module, MemoryIsWhatTileBytesSays) {
   for (const uint64_t limit : {needed - 1, needed}) {
     AbiSession* session = nullptr;
     ASSERT_EQ(g_table->open(0, limit, &session, &message), 0) << message.text;
-    EXPECT_EQ(g_table->budget(session), limit);
+    uint64_t budget = 0;
+    EXPECT_EQ(g_table->budget(session, &budget, &message), 0);
+    EXPECT_EQ(budget, limit);
     std::swap(session, session_);
     AbiTiming timing{};
     EXPECT_EQ(run(plan, image, whole(image), result, {}, &timing),
@@ -320,11 +358,15 @@ TEST_F(Module, CancelIsAnsweredWithin100Milliseconds) {
     params.search = method == Method::kBm3d ? 0 : 63;
     const Plan plan = make_plan(params, image.format, white_noise(3, 20.0f));
     ASSERT_EQ(run(plan, image, whole(image), result), 0);  // memory is there, code is loaded
-    test::CancelAfter cancel(std::chrono::milliseconds(15));
-    EXPECT_EQ(run(plan, image, whole(image), result, cancel.callbacks()),
-              static_cast<int32_t>(ErrorCode::kCancelled));
-    EXPECT_LT(cancel.since_asked(), 0.1);
-    EXPECT_LT(cancel.asked_after(), 0.065);
+    double asked_after = 0;
+    const double answered = test::quickest(0.1, [&] {
+      test::CancelAfter cancel(std::chrono::milliseconds(15));
+      EXPECT_EQ(run(plan, image, whole(image), result, cancel.callbacks()),
+                static_cast<int32_t>(ErrorCode::kCancelled));
+      asked_after = cancel.asked_after();
+      return std::max(cancel.since_asked(), asked_after + 0.035);
+    });
+    EXPECT_LT(answered, 0.1) << "asked after " << asked_after;
   }
 }
 
@@ -338,9 +380,24 @@ TEST_F(Module, FaultsBecomeTheErrorsThatEnginesAnswer) {
   unsetenv("GRAINLESS_FAULT");
   EXPECT_EQ(run(plan, image, whole(image), result), 0);  // recoverable
 
+  AbiMessage message{};
+  for (const Method method : {Method::kNlm, Method::kBm3d}) {
+    Params params;
+    params.method = static_cast<int32_t>(method);
+    const Plan too_much = make_plan(params, image.format, white_noise(3, 20.0f));
+    setenv("GRAINLESS_FAULT", "shared=4096", 1);
+    EXPECT_EQ(run(too_much, image, whole(image), result),
+              static_cast<int32_t>(ErrorCode::kUnsupported));
+    unsetenv("GRAINLESS_FAULT");
+    EXPECT_EQ(run(too_much, image, whole(image), result), 0);  // the card is in order
+  }
+  setenv("GRAINLESS_FAULT", "nan", 1);
+  EXPECT_EQ(run(plan, image, whole(image), result), static_cast<int32_t>(ErrorCode::kInternal));
+  unsetenv("GRAINLESS_FAULT");
+  EXPECT_EQ(run(plan, image, whole(image), result), 0);
+
   setenv("GRAINLESS_FAULT", "open", 1);
   AbiSession* session = nullptr;
-  AbiMessage message{};
   EXPECT_EQ(g_table->open(0, 0, &session, &message),
             static_cast<int32_t>(ErrorCode::kDeviceUnavailable));
   setenv("GRAINLESS_FAULT", "arch", 1);
@@ -352,7 +409,10 @@ TEST_F(Module, FaultsBecomeTheErrorsThatEnginesAnswer) {
   EXPECT_EQ(run(plan, image, whole(image), result), static_cast<int32_t>(ErrorCode::kDeviceFailed));
   unsetenv("GRAINLESS_FAULT");
   EXPECT_EQ(run(plan, image, whole(image), result), static_cast<int32_t>(ErrorCode::kDeviceFailed));
-  EXPECT_EQ(g_table->budget(session_), 0u);
+  uint64_t budget = 1;
+  EXPECT_EQ(g_table->budget(session_, &budget, &message),
+            static_cast<int32_t>(ErrorCode::kDeviceFailed));
+  EXPECT_EQ(budget, 0u);
 }
 #endif
 

@@ -32,7 +32,7 @@ ENDINGS = {
 
 
 class CountTests(unittest.TestCase):
-    def run_project(self, names):
+    def run_project(self, names, *more_logs):
         """What count_tests.py prints, and its status, for a Meson project of the named endings."""
         with tempfile.TemporaryDirectory() as folder:
             source, build = pathlib.Path(folder, "source"), pathlib.Path(folder, "build")
@@ -54,7 +54,7 @@ class CountTests(unittest.TestCase):
             subprocess.run(["meson", "setup", build, source], check=True, capture_output=True)
             subprocess.run(["meson", "test", "-C", build], check=False, capture_output=True)
             counted = subprocess.run(
-                [sys.executable, COUNT_TESTS, build / "meson-logs"],
+                [sys.executable, COUNT_TESTS, build / "meson-logs", *more_logs],
                 check=False,
                 capture_output=True,
                 text=True,
@@ -75,6 +75,9 @@ class CountTests(unittest.TestCase):
         totals = [sum(counts) for counts in zip(*(counts for _, _, counts in ENDINGS.values()))]
         expected = "{} passed, {} failed, {} skipped".format(*totals)
         self.assertEqual(self.run_project(ENDINGS), (expected, 1))
+
+    def test_several_folders_are_summed(self):
+        self.assertEqual(self.run_project(["exit-good"], "nowhere"), ("1 passed, 1 failed", 1))
 
     def test_no_log_is_a_failure(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -11,8 +11,8 @@ from harness import (PDB, SIGMA, SUCCESS, WORK, add_layer, call, denoise, get_pi
                      native_pixels, new_image, noise_left)
 
 STACK = "plug-in-grainless-denoise-stack"
-KEYS = ["auto-sigma", "sigma", "strength", "luma", "chroma", "detail", "search", "patch", "centre", "weights", "depth",
-        "device", "memory"]
+KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "detail", "search", "patch", "step",
+        "group", "transform", "matching", "stages", "centre", "weights", "noise", "scales", "depth", "device", "memory"]
 QUICK = {"procedure": STACK, "auto_sigma": False, "sigma": SIGMA, "search": 5, "depth": 1}
 
 
@@ -36,9 +36,9 @@ def check_registration():
     assert procedure.get_menu_paths() == ["<Image>/Filters/Enhance"]
     assert procedure.get_menu_label() == "Grainless Denoise Layer _Stack…"
     config = procedure.create_config()
-    assert config.get_property("depth") == 2
+    assert config.get_property("depth") == 3 and config.get_property("method") == "bm3d"
     config.set_property("depth", 0)
-    assert config.get_property("depth") == 2, "a depth of 0 is no stack"
+    assert config.get_property("depth") == 3, "a depth of 0 is no stack"
 
 
 def check_gain():
@@ -50,7 +50,7 @@ def check_gain():
     after = np.mean([noise_left(layer) ** 2 for layer in layers])
     gain = 10 * np.log10(before / after)
     assert gain > 8, gain
-    assert report["layers"] == 8 and report["depth"] == 7 and report["method"] == "nlm", report
+    assert report["layers"] == 8 and report["depth"] == 7 and report["method"] == "bm3d", report
     assert report["changed"] and report["drawable"] == "frame 1", report
 
 
@@ -207,7 +207,7 @@ def check_command_line():
             together.insert_layer(layer, None, 0)
         denoise(together, stack, procedure=STACK, depth=2, search=7, chroma=130.0, **options)
         given = [] if options["auto_sigma"] else [f"--sigma={SIGMA}"]
-        subprocess.run([os.environ["GRAINLESS_CLI"], "--method=nlm", "--depth=2", "--search=7", "--chroma=130", *given,
+        subprocess.run([os.environ["GRAINLESS_CLI"], "--depth=2", "--search=7", "--chroma=130", *given,
                         *names, "-o", result], check=True)
         pages = load(result).get_layers()
         assert same(pixels_of(reversed(pages)), pixels_of(stack)), options

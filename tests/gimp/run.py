@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the cases in a real GIMP without a display: run.py GIMP_ENV BUILD_DIR PLUG_IN_DIR [CLI]
+"""Runs the cases in a real GIMP without a display: run.py GIMP_ENV BUILD_DIR PLUG_IN_DIR PAUSE_LIBRARY [CLI]
 
 Installs the build into a stage of its own, so that the cases see what a user would get, and prints TAP. Complaints of
-GLib, GTK or GIMP that name the filter fail the run.
+GLib, GTK or GIMP that name the filter fail the run. GRAINLESS_CASES=TEXT runs only the cases that have it in their names.
 """
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-# GIMP 3.0 ends plug-ins by closing their pipe; every plug-in, GIMP's own included, complains about that.
-HARMLESS = re.compile(r"gimp_flush\(\): error: Broken pipe")
+# GIMP 3.0 ends plug-ins by closing their pipe; every plug-in, GIMP's own included, complains about that. And libgimp says so
+# when a settings file has values out of range.
+HARMLESS = re.compile(r"gimp_flush\(\): error: Broken pipe|GLib-GObject-CRITICAL.*is invalid or out of range for property")
 COMPLAINT = re.compile(r"\(grainless:\d+\).*(CRITICAL|WARNING)|^\[plug-in-grainless|grainless.*(CRITICAL|WARNING)")
 
 
@@ -25,21 +27,35 @@ def stage_build(build, work, plug_in_dir):
     return stage / plug_in_dir.lstrip("/") / ".."
 
 
+def add_meanwhile(plug_ins, work, library):
+    """Lets tests hold the filter in mid-work (pause.cpp) and change images then (meanwhile.py); returns the environment."""
+    plug_in = plug_ins / "meanwhile" / "meanwhile.py"
+    plug_in.parent.mkdir(exist_ok=True)
+    shutil.copy(HERE / "meanwhile.py", plug_in)
+    plug_in.chmod(0o755)
+    folder = work / "pause"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return {"GRAINLESS_PAUSE": str(folder), "GRAINLESS_PAUSE_LIBRARY": str(library)}
+
+
 def complaints(text):
     return [line for line in text.splitlines() if COMPLAINT.search(line) and not HARMLESS.search(line)]
 
 
 def main():
-    gimp_env, build, plug_in_dir = sys.argv[1:4]
+    gimp_env, build, plug_in_dir, pause = sys.argv[1:5]
     work = pathlib.Path(build) / "tests" / "gimp"
     work.mkdir(parents=True, exist_ok=True)
     plug_ins = stage_build(build, work, plug_in_dir)
     tap = work / "cases.tap"
     tap.unlink(missing_ok=True)
     environment = dict(os.environ, GRAINLESS_TEST_DIR=str(HERE), GRAINLESS_TEST_WORK=str(work),
-                       GRAINLESS_CLI=sys.argv[4] if len(sys.argv) > 4 else "", GRAINLESS_REPORT=str(work / "report.jsonl"))
+                       GRAINLESS_CLI=sys.argv[5] if len(sys.argv) > 5 else "",
+                       GRAINLESS_REPORT=str(work / "report.jsonl"), GRAINLESS_TEST_PLUG_INS=str(plug_ins),
+                       **add_meanwhile(plug_ins, work, pause))
     script = f"exec(open({str(HERE / 'cases.py')!r}).read())"
-    run = subprocess.run([gimp_env, work / "profile", plug_ins, "gimp-console-3.0", "-i",
+    run = subprocess.run([gimp_env, work / "profile", plug_ins, "env", f"LD_PRELOAD={pause}", "gimp-console-3.0", "-i",
                           "--batch-interpreter=python-fu-eval", "-b", script, "--quit"],
                          env=environment, capture_output=True, text=True, errors="replace", check=False)
     sys.stderr.write(run.stdout + run.stderr)

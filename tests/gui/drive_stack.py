@@ -15,8 +15,8 @@ from drive_view import HEIGHT, MARKS, WIDTH, View, everything_has_a_name, xdotoo
 from session import Session, items, keys, outline
 
 TITLE, PROCEDURE = "Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack"
-ABSENT = [("combo box", "Method"), ("combo box", "Quality"), ("spin button", "Group size"),
-          ("combo box", "Number of scales")]
+# What works only by BM3D.
+BM3D_ONLY = [("combo box", "Quality"), ("spin button", "Group size"), ("combo box", "Number of scales")]
 FRAMES = 4
 # Control, value that must change the picture, value that comes next.
 CONTROLS = [("Adjacent layers", 1, 3), ("Strength", 160, 100), ("Lightness noise", 20, 100), ("Colour noise", 20, 100),
@@ -51,10 +51,16 @@ def offers_what_it_has(session):
     names = items(window.widget("combo box", "Layer"))
     assert names == [f"frame {number}" for number in range(FRAMES, 0, -1)], names
     assert window.selected("Layer") == "frame 1"
-    assert window.number("Adjacent layers") == 2
+    assert window.number("Adjacent layers") == 3
+    assert window.selected("Method") == "BM3D (best quality)"
     assert not is_sensitive(window.widget("spin button", "Noise level"))
-    for role, name in ABSENT:
-        assert find(window.root, role, name) is None, name
+    for role, name in BM3D_ONLY:
+        assert is_sensitive(window.widget(role, name)), name
+    picture = window.picture()
+    window.pick("Method", "Non-Local Means")
+    window.changed(picture, "Non-Local Means")
+    for role, name in BM3D_ONLY:
+        assert not is_sensitive(window.widget(role, name)), name
     return window, frames
 
 
@@ -107,7 +113,7 @@ def every_control_shows(window):
 
 def presets_set_what_applies(window):
     names = items(window.widget("combo box", "Preset"))
-    assert "Light" in names and "Maximum quality" not in names, names  # that one changes but the quality
+    assert "Light" in names and "Maximum quality" in names, names
     adjacent = window.number("Adjacent layers")
     window.choose("Preset", "Light")
     wait_for("detail", lambda: window.number("Detail given back") == 40, 10)

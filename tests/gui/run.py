@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The filter's dialog in a real GIMP on a display of its own: run.py GIMP_ENV BUILD_DIR PLUG_IN_DIR [DRIVER]
+"""The filter's dialog in a real GIMP on a display of its own: run.py GIMP_ENV BUILD_DIR PLUG_IN_DIR [DRIVER [PAUSE_LIBRARY]]
 
 Prints TAP; complaints of GTK, GLib or GIMP about the filter fail the run, missing mnemonics among them.
 """
@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "gimp"))
-from run import complaints, stage_build  # noqa: E402
+from run import add_meanwhile, complaints, stage_build  # noqa: E402
 
 # GTK's own window for files, when the keyboard asks for its path entry.
 GTK_FILES = "gtk_widget_event: assertion 'WIDGET_REALIZED_FOR_EVENT"
@@ -26,7 +26,9 @@ def main():
     plug_ins = stage_build(build, work, plug_in_dir)
     report = work / "report.jsonl"
     report.unlink(missing_ok=True)
-    environment = dict(os.environ, GRAINLESS_REPORT=str(report))
+    environment = dict(os.environ, GRAINLESS_REPORT=str(report), GRAINLESS_TEST_PLUG_INS=str(plug_ins))
+    if len(sys.argv) > 5:
+        environment |= add_meanwhile(plug_ins, work, sys.argv[5])
     run = subprocess.run([gimp_env, "--gui", work / "profile", plug_ins, sys.executable, HERE / driver, work],
                          env=environment, capture_output=True, text=True, errors="replace", check=False)
     log = work / "gimp.log"

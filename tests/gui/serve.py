@@ -96,6 +96,22 @@ def show(image):
     Gimp.displays_flush()
 
 
+def display_number():
+    return display.get_id()
+
+
+def close_display():
+    global display
+    display.delete()
+    display = None
+
+
+def forget_display():
+    """Somebody else has closed it."""
+    global display
+    display = None
+
+
 def select(x, y, width, height):
     layer.get_image().select_rectangle(Gimp.ChannelOps.REPLACE, x, y, width, height)
     layer.get_image().clean_all()
@@ -107,9 +123,42 @@ def fingerprint(one):
 
 
 def state():
+    if not all(one.is_valid() for one in layers):
+        return {}
     pixels = [fingerprint(one) for one in layers]
     return {"pixels": pixels[0], "all": pixels, "width": layer.get_width(), "height": layer.get_height(),
             "dirty": bool(layer.get_image().is_dirty())}
+
+
+def open_fault_picture(count):
+    """What changes.py is about: layers to denoise, one above them, and a selection; returns their numbers."""
+    global layers, layer
+    open_layer(96, 72, "u8", 12, count + 1)
+    image = layer.get_image()
+    above = image.get_layers()[0]
+    layers = [one for one in reversed(image.get_layers()) if one != above]
+    layer = layers[0]
+    image.select_rectangle(Gimp.ChannelOps.REPLACE, 13, 7, 31, 22)
+    image.clean_all()
+    return {"image": image.get_id(), "layer": layer.get_id(), "other": above.get_id(), "all": image_pixels(image.get_id())}
+
+
+def image_number():
+    return layer.get_image().get_id()
+
+
+def image_pixels(number):
+    """Of all layers of an image; None when it is gone."""
+    image = Gimp.Image.get_by_id(number)
+    if image is None or not image.is_valid():
+        return None
+    return [fingerprint(one) for one in image.get_layers()]
+
+
+def change(number, code):
+    """Does it in this process; what the image is then."""
+    exec(code, {"Gimp": Gimp, "Gegl": Gegl})
+    return image_pixels(number)
 
 
 def run_filter(name="plug-in-grainless-denoise"):
@@ -121,6 +170,11 @@ def run_filter(name="plug-in-grainless-denoise"):
     config.set_core_object_array("drawables", layers)
     values = procedure.run(config)
     return {"status": values.index(0).value_nick, "message": Gimp.get_pdb().get_last_error() or "", **state()}
+
+
+def load(path):
+    """More of what can be asked for."""
+    exec(pathlib.Path(path).read_text(encoding="utf-8"), globals())
 
 
 done, gimp = 0, os.getppid()

@@ -19,8 +19,11 @@ class Session:
         shutil.copy(pathlib.Path(__file__).with_name("serve.py"), work)
         self.log = open(work / "gimp.log", "w", encoding="utf-8")
         script = f"WORK={str(work)!r}; exec(open({str(work / 'serve.py')!r}).read())"
+        environment = dict(os.environ)
+        if "GRAINLESS_PAUSE_LIBRARY" in environment:  # tests/gimp/pause.cpp
+            environment["LD_PRELOAD"] = environment["GRAINLESS_PAUSE_LIBRARY"]
         self.process = subprocess.Popen(["gimp-3.0", "--no-splash", "--batch-interpreter=python-fu-eval", "-b", script],
-                                        stdout=self.log, stderr=subprocess.STDOUT)
+                                        stdout=self.log, stderr=subprocess.STDOUT, env=environment)
 
     def start(self, call, *arguments):
         self.number += 1
@@ -57,6 +60,15 @@ class Window:
         session.start("run_filter", procedure)
         wait_for("the dialog", lambda: self.root)
         self.frame(title)
+
+    @classmethod
+    def already_open(cls, session, title):
+        """A dialog that was not opened by the session, as from the menu."""
+        window = cls.__new__(cls)
+        window.session, window.title = session, title
+        wait_for("the dialog", lambda: window.root)
+        window.frame(title)
+        return window
 
     @property
     def root(self):

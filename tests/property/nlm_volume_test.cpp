@@ -194,6 +194,18 @@ TEST(Volume, ABurstGainsMoreThanItsFramesAlone) {
   }
 }
 
+// The layers that there are not would only repeat the noise of those that there are.
+TEST(Volume, MoreDepthThanLayersChangesNothing) {
+  Engine engine({"", 2});
+  const std::vector<TestImage> noisy = burst({Component::kU8, 3}, 4, kSigma);
+  std::vector<TestImage> enough = noisy, more = noisy;
+  Params params = volume_params(5, 3);
+  Report report;
+  ASSERT_TRUE(engine.denoise_volume(params, 3, views(noisy), targets(enough), {}, report).ok());
+  ASSERT_TRUE(engine.denoise_volume(params, 15, views(noisy), targets(more), {}, report).ok());
+  for (size_t z = 0; z < noisy.size(); ++z) EXPECT_EQ(more[z].bytes, enough[z].bytes) << z;
+}
+
 TEST(Volume, SlabsAndThreadsDoNotShow) {
   const PixelFormat format{Component::kFloat, 1};
   const std::vector<TestImage> noisy = burst(format, 35, kSigma);  // three slabs
@@ -412,7 +424,7 @@ TEST(Volume, BadRequestsAreRefused) {
   EXPECT_EQ(code(1, std::span(layers).first(1)), ErrorCode::kBadInput);
   const TestImage other({Component::kU8, 1}, 97, 80);
   EXPECT_EQ(code(1, std::vector<ConstImage>{layers[0], other.view()}), ErrorCode::kBadInput);
-  params.method = static_cast<int32_t>(Method::kBm3d);
+  params.method = static_cast<int32_t>(Method::kSwNlm);
   EXPECT_EQ(code(1, layers), ErrorCode::kBadParameter);
 }
 

@@ -4,17 +4,27 @@
 // each for what is wrong with a module's shape; run-time faults come from the environment:
 //   GRAINLESS_FAKE_CARDS=N        how many cards (2), the last one refused when N > 2
 //   GRAINLESS_FAKE_MAX_PIXELS=N   run() is out of memory for larger tiles
-//   GRAINLESS_FAKE_FAIL_RUN=N     the N-th run() and later ones of card 0 fail
-//   GRAINLESS_FAKE_BUDGET=BYTES   what budget() answers
+//   GRAINLESS_FAKE_FAIL_RUN=N     the N-th run() and later ones of card 0 fail, with rubbish in the
+//                                 target, with
+//   GRAINLESS_FAKE_FAIL_CODE=N    this ErrorCode (5, kDeviceFailed), and
+//   GRAINLESS_FAKE_FAIL_TEXT=T    this sentence
+//   GRAINLESS_FAKE_HANGS=1        run() does nothing until it is cancelled
+//   GRAINLESS_FAKE_BUDGET=BYTES   what budget() answers; under 0: nothing
+//   GRAINLESS_FAKE_SMALL=1        run() says that the card is too small for the plan
 //   GRAINLESS_FAKE_LACKS_METHOD=N supports() refuses method N
 //   GRAINLESS_FAKE_MAX_LAYERS=N   run_slab() is out of memory for more
 //   GRAINLESS_FAKE_LACKS_VOLUMES=1  supports_volume() refuses all
 //   GRAINLESS_FAKE_DRIVER=0|1     devices() finds no driver, or one that is too old
 //   GRAINLESS_FAKE_OPEN_FAILS=N   open() fails for card N
+//   GRAINLESS_FAKE_FULL_TEXTS=1   names and reasons fill their fields, without an end
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <thread>
 
 #include "engine/abi.h"
 #include "engine/cpu/cpu_backend.h"
@@ -56,6 +66,10 @@ int32_t devices(int32_t ask, AbiDevice* out, uint32_t capacity, uint32_t* count,
     std::snprintf(out[i].name, sizeof out[i].name, "Fake card %u", i);
     out[i].usable = i < 2 ? 1 : 0;
     if (i >= 2) std::snprintf(out[i].reason, sizeof out[i].reason, "Fake card %u is too old", i);
+    if (setting("GRAINLESS_FAKE_FULL_TEXTS", 0) != 0) {
+      std::memset(out[i].name, 'n', sizeof out[i].name);
+      std::memset(out[i].reason, 'r', sizeof out[i].reason);
+    }
     out[i].total_memory = uint64_t{1} << 30;
     if (ask != 0) out[i].free_memory = uint64_t{1} << 29;
   }
@@ -79,13 +93,36 @@ uint64_t tile_bytes(const Plan*, int32_t width, int32_t height) {
   return uint64_t{100} * width * height;
 }
 
-uint64_t budget(AbiSession*) {
-  return static_cast<uint64_t>(setting("GRAINLESS_FAKE_BUDGET", int64_t{1} << 40));
+int32_t budget(AbiSession*, uint64_t* bytes, AbiMessage* message) {
+  const int64_t answer = setting("GRAINLESS_FAKE_BUDGET", int64_t{1} << 40);
+  *bytes = static_cast<uint64_t>(std::max<int64_t>(answer, 0));
+  return answer >= 0 ? 0 : fail(message, ErrorCode::kDeviceFailed, "the fake card is silent");
 }
 
 bool fails_now(AbiSession* session) {
   const int64_t run = ++session->runs;
   return session->device == 0 && run >= setting("GRAINLESS_FAKE_FAIL_RUN", INT64_MAX);
+}
+
+int32_t fail_as_told(AbiMessage* message) {
+  const char* text = std::getenv("GRAINLESS_FAKE_FAIL_TEXT");
+  const int64_t failed = static_cast<int64_t>(ErrorCode::kDeviceFailed);
+  return fail(message, static_cast<ErrorCode>(setting("GRAINLESS_FAKE_FAIL_CODE", failed)),
+              text != nullptr ? text : "the card fell off the bus");
+}
+
+void spoil(void* first, int64_t row_bytes, int64_t line_bytes, int32_t rows) {
+  for (int32_t y = 0; y < rows; ++y) {
+    std::memset(static_cast<char*>(first) + y * row_bytes, 0xa5, static_cast<size_t>(line_bytes));
+  }
+}
+
+// Returns when the host has cancelled.
+int32_t hang(const AbiCallbacks* callbacks, AbiMessage* message) {
+  while (callbacks->cancelled(callbacks->user) == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return fail(message, ErrorCode::kCancelled, "cancelled");
 }
 
 template <typename Body>
@@ -104,7 +141,13 @@ int32_t compute(AbiMessage* message, const AbiCallbacks* callbacks, const Body& 
 int32_t run(AbiSession* session, const Plan* plan, const AbiTile* tile,
             const AbiCallbacks* callbacks, AbiTiming* timing, AbiMessage* message) {
   if (fails_now(session)) {
-    return fail(message, ErrorCode::kDeviceFailed, "the card fell off the bus");
+    spoil(tile->target, tile->target_row_bytes,
+          int64_t{tile->out.width} * plan->format.pixel_bytes(), tile->out.height);
+    return fail_as_told(message);
+  }
+  if (setting("GRAINLESS_FAKE_HANGS", 0) != 0) return hang(callbacks, message);
+  if (setting("GRAINLESS_FAKE_SMALL", 0) != 0) {
+    return fail(message, ErrorCode::kUnsupported, "the fake card is too small for this plan");
   }
   if (tile->in.area() > setting("GRAINLESS_FAKE_MAX_PIXELS", INT64_MAX)) {
     return fail(message, ErrorCode::kOutOfMemory, "the card is full");
@@ -127,7 +170,11 @@ int32_t run_slab(AbiSession* session, const Plan* plan, const VolumePlan* volume
                  const AbiSlab* slab, const AbiCallbacks* callbacks, AbiTiming* timing,
                  AbiMessage* message) {
   if (fails_now(session)) {
-    return fail(message, ErrorCode::kDeviceFailed, "the card fell off the bus");
+    for (int32_t z = 0; z < slab->out_layers; ++z) {
+      spoil(slab->target[z].data, slab->target[z].row_bytes,
+            int64_t{slab->width} * plan->format.pixel_bytes(), slab->height);
+    }
+    return fail_as_told(message);
   }
   if (slab->out_layers > setting("GRAINLESS_FAKE_MAX_LAYERS", INT64_MAX)) {
     return fail(message, ErrorCode::kOutOfMemory, "the card is full");
@@ -141,7 +188,9 @@ void close(AbiSession* session) {
   delete session;
 }
 
-#ifdef FAKE_OLD_VERSION
+#if defined FAKE_OLD_VERSION
+constexpr uint32_t kVersion = kAbiVersion - 1;
+#elif defined FAKE_NEWER_VERSION
 constexpr uint32_t kVersion = kAbiVersion + 1;
 #else
 constexpr uint32_t kVersion = kAbiVersion;

@@ -29,8 +29,7 @@ int64_t squared_difference(const Bm3dStage& stage, const Planes& plane, Position
     for (int32_t x = 0; x < stage.patch; ++x) {
       const float va = *plane.at(0, a.first + x, a.second + y);
       const float vb = *plane.at(0, b.first + x, b.second + y);
-      const int64_t difference = match_value(va, stage.match_centre, stage.match_scale) -
-                                 match_value(vb, stage.match_centre, stage.match_scale);
+      const int64_t difference = match_value(va, stage.match) - match_value(vb, stage.match);
       sum += difference * difference;
     }
   }

@@ -25,11 +25,11 @@ Planes compared(const NlmPlan& nlm, const Planes& image, Matching matching) {
   for (int32_t c = 0; c < image.channels(); ++c) {
     for (int32_t y = 0; y < image.rect().height; ++y) {
       for (int32_t x = 0; x < image.rect().width; ++x) {
-        const double t = double{*image.at(c, x, y)} - nlm.match_centre[c];
-        const double bent = std::min(256 + (std::abs(t) - 256) / 8, 511.875);
-        const double q = (std::abs(t) <= 256 ? t : std::copysign(bent, t)) * nlm.match_scale[c];
-        const int32_t rounded =
-            match_value(*image.at(c, x, y), nlm.match_centre[c], nlm.match_scale[c]);
+        const auto [centre, scale, knee, most] = nlm.match[c];
+        const double t = double{*image.at(c, x, y)} - centre;
+        const double bent = std::min(knee + (std::abs(t) - knee) / 8, double{most});
+        const double q = (std::abs(t) <= knee ? t : std::copysign(bent, t)) * scale;
+        const int32_t rounded = match_value(*image.at(c, x, y), nlm.match[c]);
         *result.at(c, x, y) = static_cast<float>(matching == Matching::kRounded ? rounded : q);
       }
     }
@@ -72,9 +72,8 @@ std::vector<double> window_weights(const NlmPlan& nlm, const Planes& match, cons
       weights.push_back(centre ? 0 : weight(curve, distance(nlm, match, x, y, dx, dy)));
     }
   }
-  const Centre rule = static_cast<Centre>(nlm.centre);
   const double largest = *std::max_element(weights.begin(), weights.end());
-  weights[weights.size() / 2] = rule == Centre::kMax ? largest : rule == Centre::kOne ? 1 : 0;
+  weights[weights.size() / 2] = nlm.centre.own + nlm.centre.share * largest;
   return weights;
 }
 

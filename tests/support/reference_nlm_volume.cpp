@@ -33,7 +33,7 @@ double distance(const VolumePlan& plan, const std::vector<Planes>& layers, const
   double total = 0;
   for (int32_t c = 0; c < layers[0].channels(); ++c) {
     const auto match = [&](const Voxel& v) {
-      return match_value(value_at(layers, c, v), nlm.match_centre[c], nlm.match_scale[c]);
+      return match_value(value_at(layers, c, v), nlm.match[c]);
     };
     for (int32_t i = 0; i < nlm.patch * nlm.patch * plan.layers; ++i) {
       const Voxel k{i % nlm.patch - nlm.patch / 2, i / nlm.patch % nlm.patch - nlm.patch / 2,
@@ -53,6 +53,7 @@ float filtered(const VolumePlan& plan, const std::vector<Planes>& layers, int32_
   if (curve.enabled == 0) return static_cast<float>(own);
   double weights = 0, values = 0, largest = 0;
   for (int32_t dz = -plan.depth; dz <= plan.depth; ++dz) {
+    if (p.z + dz < 0 || p.z + dz >= static_cast<int32_t>(layers.size())) continue;
     for (int32_t dy = -nlm.radius; dy <= nlm.radius; ++dy) {
       for (int32_t dx = -nlm.radius; dx <= nlm.radius; ++dx) {
         if (dx == 0 && dy == 0 && dz == 0) continue;
@@ -66,8 +67,7 @@ float filtered(const VolumePlan& plan, const std::vector<Planes>& layers, int32_
       }
     }
   }
-  const Centre rule = static_cast<Centre>(nlm.centre);
-  const double centre = rule == Centre::kMax ? largest : rule == Centre::kOne ? 1 : 0;
+  const double centre = nlm.centre.own + nlm.centre.share * largest;
   const double total = weights + centre;
   return static_cast<float>(total > 0 ? (values + centre * own) / total : own);
 }

@@ -25,7 +25,7 @@ Planes matches_of(const SwNlmPlan& plan, const Planes& image) {
     for (int32_t y = 0; y < image.rect().height; ++y) {
       for (int32_t x = 0; x < image.rect().width; ++x) {
         *match.at(c, x, y) = static_cast<float>(
-            match_value(*image.at(c, x, y), plan.match_centre[c], plan.match_scale[c]));
+            match_value(*image.at(c, x, y), plan.match[c]));
       }
     }
   }
@@ -119,8 +119,7 @@ void filter_pixel(const SwNlmPlan& plan, const Planes& match, const Planes& imag
         window(plan, match, x, y, [&](const Pair& pair) { return fallback_weight(gate, pair); });
   }
   const double largest = *std::max_element(weights.begin(), weights.end());
-  const Centre rule = static_cast<Centre>(plan.centre);
-  weights[weights.size() / 2] = rule == Centre::kMax ? largest : rule == Centre::kOne ? 1 : 0;
+  weights[weights.size() / 2] = plan.centre.own + plan.centre.share * largest;
   for (int32_t c = first; c < first + count; ++c) {
     double sum = 0, total = 0;
     size_t i = 0;

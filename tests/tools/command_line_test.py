@@ -70,6 +70,13 @@ class CommandLine(unittest.TestCase):
         for word in words:
             self.assertIn(word, lines[0])
 
+    def need_library(self, name):
+        """Writes the input unchanged as `name`; skips the test when this build can't."""
+        result = self.run_program("in.pgm", "-o", name, "--strength", "0", "--sigma", "5")
+        if "has no library for it" in result.stderr:
+            self.skipTest(result.stderr)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
     def refuse(self, *args, words=(), **options):
         before = self.names()
         self.assert_refused(self.run_program(*args, **options), *words)
@@ -148,8 +155,7 @@ class Result(CommandLine):
                                         "in.pgm", "out/a.pgm", "out/b.pgm", "out/c.pgm"])
 
     def test_a_volume(self):
-        if self.run_program("in.pgm", "-o", "one.tif", "--sigma", "5").returncode != 0:
-            self.skipTest("this build has no library for TIFF")
+        self.need_library("one.tif")
         frames = [f"frame-{i}.pgm" for i in range(5)]
         for i, name in enumerate(frames):
             (self.path / name).write_bytes(picture(seed=i))
@@ -159,12 +165,14 @@ class Result(CommandLine):
         self.assertTrue(report["changed"])
         said = self.denoise(*volume, *frames, "-o", "o" * 240 + ".tif").stderr
         self.assertRegex(said, r"5 layers -> o+\.tif: cpu, nlm, depth 2, sigma 5\.00, .* s\n")
-        measured = self.denoise(*volume, "--add-noise", "10", "out.tif", "-o", "again.tif")
+        measured = self.denoise(*volume, "--sigma", "10", "--add-noise", "10", "out.tif", "-o", "again.tif")
         report = json.loads(measured.stdout)
         self.assertEqual(report["layers"], 5)
         self.assertGreater(report["psnr_after"], report["psnr_before"] + 3)
         self.assertGreater(report["fsim_after"], report["fsim_before"])
-        self.refuse("--depth", "2", *frames, "-o", "bad.tif", words=["--method nlm"])
+        report = json.loads(self.denoise("--depth", "2", "--json", *frames, "-o", "default.tif").stdout)
+        self.assertEqual((report["method"], report["layers"]), ("bm3d", 5))
+        self.refuse("--method", "sw-nlm", "--depth", "2", *frames, "-o", "bad.tif", words=["bm3d or nlm"])
         self.refuse(*volume, *frames, "-o", "bad.png", words=[".tif"])
         self.refuse(*volume, "--depth", "16", *frames, "-o", "bad.tif", words=["depth", "0 to 15"])
         self.refuse(*volume, "out.tif", "-o", "out.tif", words=["never overwritten"])
@@ -172,8 +180,7 @@ class Result(CommandLine):
         self.refuse(*volume, "in.pgm", "other.pgm", "-o", "bad.tif", words=["can't be compared"])
 
     def test_photographs(self):
-        if self.run_program("in.pgm", "-o", "photo.jpg", "--strength", "0", "--sigma", "5").returncode != 0:
-            self.skipTest("this build has no library for JPEG")
+        self.need_library("photo.jpg")
         self.denoise("photo.jpg", "-o", "clean.jpeg")
         self.assertTrue((self.path / "clean.jpeg").read_bytes().startswith(b"\xff\xd8\xff"))
         said = self.denoise("photo.jpg", "-o", "clean.pfm").stderr
@@ -316,6 +323,12 @@ class Refusals(CommandLine):
             with self.subTest(args=args):
                 self.refuse("--sigma", "5", *args, words=[word])
 
+    def test_a_name_of_dots_leads_to_no_other_folder(self):
+        (self.path / "out").mkdir()
+        for name in ("...pgm", "..pgm"):
+            (self.path / name).write_bytes(picture())
+            self.refuse(name, "--sigma", "5", "-o", "out/{}/clean.pgm", words=["in place of {}"])
+
     def test_inputs_are_never_overwritten(self):
         content = (self.path / "in.pgm").read_bytes()
         (self.path / "clean.pgm").write_bytes(picture(seed=2))
@@ -419,6 +432,32 @@ class OtherCommands(CommandLine):
         self.assertEqual(same, {"psnr": None, "ssim": 1.0, "fsim": 1.0})
         self.assertIn("28.13", self.run_program("metrics", "a.pgm", "b.pgm").stdout)
         self.refuse("metrics", "a.pgm", "in.pgm", words=["can't be compared"])
+
+    def test_estimate(self):
+        self.assertEqual(self.run_program("estimate", "in.pgm", "--threads=1").returncode, 0)
+        report = json.loads(self.run_program("estimate", "in.pgm", "--json").stdout)
+        self.assertEqual(list(report), ["input", "sigma", "confidence", "white", "seconds"])
+        self.assertEqual(report["confidence"], "measured")
+        self.assertAlmostEqual(report["sigma"][0], 4.6, delta=0.6)  # uniform within +-8
+        (self.path / "flat.pgm").write_bytes(pgm(80, 80, [100] * 6400))
+        (self.path / "tiny.pgm").write_bytes(pgm(8, 8, range(64)))
+        lines = self.run_program("estimate", "flat.pgm", "tiny.pgm").stdout.splitlines()
+        self.assertEqual(lines, ["flat.pgm: sigma 0.00, little or no noise",
+                                 "tiny.pgm: sigma 0.00, too small to measure"])
+        noisy = self.run_program("estimate", "flat.pgm", "--add-noise=9", "--json").stdout
+        self.assertAlmostEqual(json.loads(noisy)["sigma"][0], 9, delta=0.5)
+        self.refuse("estimate", "in.pgm", "--noise=white", words=["white", "auto camera"])
+        self.refuse("estimate", "missing.pgm", words=["missing.pgm"])
+        both = self.run_program("estimate", "missing.pgm", "in.pgm", "--json")
+        self.assertEqual(both.returncode, 1)
+        self.assertEqual(json.loads(both.stdout)["input"], "in.pgm")
+
+    def test_json_says_how_sure_a_measurement_is(self):
+        result = self.run_program("in.pgm", "-o", "out.pgm", "--json")
+        report = json.loads(result.stdout)
+        self.assertEqual(list(report)[:5], ["device", "fallback", "method", "sigma", "confidence"])
+        self.assertEqual(report["confidence"], "measured")
+        self.assertIn("(measured)", result.stderr)
 
     def test_devices(self):
         devices = json.loads(self.run_program("devices", "--json").stdout)["devices"]

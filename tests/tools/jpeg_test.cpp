@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -42,6 +43,29 @@ const TiffBlock* block_of(const Metadata& metadata, uint32_t tag) {
     if (block.tag == tag) return &block;
   }
   return nullptr;
+}
+
+// A file that write_image() would not write.
+void write_pixel(const std::string& path, int channels, J_COLOR_SPACE space, bool progressive) {
+  FILE* file = std::fopen(path.c_str(), "wb");
+  ASSERT_NE(file, nullptr);
+  jpeg_error_mgr errors;
+  jpeg_compress_struct jpeg{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&jpeg);
+  jpeg_stdio_dest(&jpeg, file);
+  jpeg.image_width = jpeg.image_height = 1;
+  jpeg.input_components = channels;
+  jpeg.in_color_space = space;
+  jpeg_set_defaults(&jpeg);
+  if (progressive) jpeg_simple_progression(&jpeg);
+  jpeg_start_compress(&jpeg, TRUE);
+  JSAMPLE pixel[4] = {1, 2, 3, 4};
+  JSAMPROW row = pixel;
+  jpeg_write_scanlines(&jpeg, &row, 1);
+  jpeg_finish_compress(&jpeg);
+  jpeg_destroy_compress(&jpeg);
+  std::fclose(file);
 }
 
 void cut_file(const std::string& path, double share) {
@@ -167,26 +191,27 @@ TEST(Jpeg, DamageAnywhereIsSurvived) {
   }
 }
 
+// The last scan of a progressive grey picture again and again, a few bytes each time.
+TEST(Jpeg, ScansWithoutEndAreRefused) {
+  const Folder folder;
+  const std::string path = folder.file("scans.jpg");
+  write_pixel(path, 1, JCS_GRAYSCALE, true);
+  std::vector<uint8_t> bytes = file_bytes(path);
+  constexpr uint8_t kScan[] = {0xff, 0xda}, kEnd[] = {0xff, 0xd9};
+  const auto scan = std::find_end(bytes.begin(), bytes.end(), std::begin(kScan), std::end(kScan));
+  const auto end = std::find_end(scan, bytes.end(), std::begin(kEnd), std::end(kEnd));
+  const std::vector<uint8_t> again(scan, end);
+  EXPECT_NO_THROW(read_image(path));
+  bytes.resize(static_cast<size_t>(end - bytes.begin()));
+  for (int i = 0; i < 500; ++i) bytes.insert(bytes.end(), again.begin(), again.end());
+  bytes.insert(bytes.end(), std::begin(kEnd), std::end(kEnd));
+  write_bytes(path, bytes);
+  EXPECT_NE(refusal([&] { read_image(path); }).find("more than 500 scans"), std::string::npos);
+}
+
 TEST(Jpeg, CmykIsRefused) {
   const Folder folder;
-  FILE* file = std::fopen(folder.file("a.jpg").c_str(), "wb");
-  ASSERT_NE(file, nullptr);
-  jpeg_error_mgr errors;
-  jpeg_compress_struct jpeg{};
-  jpeg.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&jpeg);
-  jpeg_stdio_dest(&jpeg, file);
-  jpeg.image_width = jpeg.image_height = 1;
-  jpeg.input_components = 4;
-  jpeg.in_color_space = JCS_CMYK;
-  jpeg_set_defaults(&jpeg);
-  jpeg_start_compress(&jpeg, TRUE);
-  JSAMPLE pixel[4] = {1, 2, 3, 4};
-  JSAMPROW row = pixel;
-  jpeg_write_scanlines(&jpeg, &row, 1);
-  jpeg_finish_compress(&jpeg);
-  jpeg_destroy_compress(&jpeg);
-  std::fclose(file);
+  write_pixel(folder.file("a.jpg"), 4, JCS_CMYK, false);
   EXPECT_NE(refusal([&] { read_image(folder.file("a.jpg")); }).find("CMYK"), std::string::npos);
 }
 

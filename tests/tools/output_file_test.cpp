@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
 #include <sys/stat.h>
+
+#include <atomic>
+#include <thread>
 
 #include "engine/progress.h"
 #include "tool_testing.h"
@@ -35,6 +39,62 @@ TEST(OutputFile, ReplacesAtOnceAndKeepsPermissions) {
   EXPECT_EQ(info.st_mode & 0777u, 0640u);
   EXPECT_EQ(folder.entries(), 1u);
   EXPECT_EQ(file_bytes(folder.file("a")), (std::vector<uint8_t>{'n', 'e', 'w'}));
+}
+
+mode_t permissions(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 ? info.st_mode & 0777u : 0;
+}
+
+TEST(OutputFile, NobodyElseReadsTheTemporaryFile) {
+  const Folder folder;
+  OutputFile file(folder.file("a"));
+  const auto entry = std::filesystem::directory_iterator(folder.path());
+  EXPECT_EQ(permissions(entry->path().string()), 0600u);
+}
+
+// umask() can be asked only by setting it: what other threads create meanwhile is open to all.
+TEST(OutputFile, WritersLeaveTheProcessUmaskAlone) {
+  const Folder folder;
+  const mode_t before = umask(027);
+  std::atomic<bool> done{false}, changed{false};
+  std::thread watch([&] {
+    while (!done) {
+      const int probe = open(folder.file("probe").c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
+      close(probe);
+      if (permissions(folder.file("probe")) != 0640u) changed = true;
+      unlink(folder.file("probe").c_str());
+    }
+  });
+  std::vector<std::thread> writers;
+  for (const char* name : {"a", "b", "c"}) {
+    writers.emplace_back([&folder, name] {
+      for (int i = 0; i < 300; ++i) OutputFile(folder.file(name)).write("new", 3);
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  done = true;
+  watch.join();
+  umask(before);
+  EXPECT_FALSE(changed);
+}
+
+// A run that was killed holds no lock any more; one that lives does.
+TEST(OutputFile, TakesAwayWhatAKilledRunLeft) {
+  const Folder folder;
+  std::filesystem::create_directory(folder.file("sub"));
+  const OutputFile alive(folder.file("sub/a"));
+  write_text(folder.file("sub/.grainless-Ab3xYz"), "left");
+  write_text(folder.file("sub/.grainless-notes"), "somebody's");
+  std::filesystem::rename(folder.file("sub"), folder.file("moved"));  // a folder not seen yet
+  const OutputFile next(folder.file("moved/b"));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("moved/.grainless-Ab3xYz")));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("moved/.grainless-notes")));
+  size_t entries = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.file("moved"))) {
+    entries += entry.is_regular_file() ? 1 : 0;
+  }
+  EXPECT_EQ(entries, 3u);  // the notes and two that are being written
 }
 
 TEST(OutputFile, WritesThroughSymbolicLinks) {

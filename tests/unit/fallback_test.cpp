@@ -92,6 +92,7 @@ TEST_F(Fallback, MissingModuleMeansTheCpuWithTheReason) {
 
 TEST_F(Fallback, ModulesOfAnotherVersionOrShapeAreRefusedWithTheReason) {
   EXPECT_TRUE(mentions(run("fake-old"), "another version"));
+  EXPECT_TRUE(mentions(run("fake-newer"), "another version"));
   EXPECT_TRUE(mentions(run("fake-strange"), "not a Grainless module"));
 }
 
@@ -147,6 +148,8 @@ TEST_F(Fallback, PreparingWithoutModuleOrWithBadSettingsDoesNothing) {
     Engine engine = engine_of(folder);
     engine.prepare(params_);
     engine.prepare(bad);
+    params_.device = "auto";
+    EXPECT_EQ(run(engine).device, folder == std::string("fake-good") ? "cuda:0" : "cpu");
   }
 }
 
@@ -155,6 +158,22 @@ TEST_F(Fallback, NoCardAtAllIsSaid) {
   const Report report = run("fake-good");
   EXPECT_EQ(report.device, "cpu");
   EXPECT_TRUE(mentions(report, "no NVIDIA graphics card"));
+}
+
+TEST_F(Fallback, MoreCardsThanThereCanBeAreNotBelieved) {
+  fault("CARDS", 4000000000);
+  const Report report = run("fake-good");
+  EXPECT_EQ(report.device, "cpu");
+  EXPECT_TRUE(mentions(report, "the GPU module failed"));
+}
+
+TEST_F(Fallback, TextsOfAModuleEndWithTheirFields) {
+  fault("FULL_TEXTS", 1);
+  fault("CARDS", 3);
+  const std::vector<DeviceInfo> devices = engine_of("fake-good").devices();
+  ASSERT_EQ(devices.size(), 4u);
+  EXPECT_EQ(devices[0].description, std::string(127, 'n'));
+  EXPECT_EQ(devices[2].reason, std::string(255, 'r'));
 }
 
 TEST_F(Fallback, OutOfMemoryMeansSmallerTilesOnTheSameCard) {
@@ -190,6 +209,35 @@ TEST_F(Fallback, AFailureInMidImageIsFinishedElsewhere) {
   const Report together = run("fake-good", "cuda");
   EXPECT_EQ(together.device.find("cpu"), std::string::npos);
   EXPECT_TRUE(mentions(together, "fell off the bus"));
+}
+
+// A limit of the plan is no broken card: the next plan gets the card again, as it was opened.
+TEST_F(Fallback, ACardTooSmallForAPlanIsLeftOutOfThisRunOnly) {
+  Engine engine = engine_of("fake-good");
+  fault("SMALL", 1);
+  const Report refused = run(engine);
+  EXPECT_EQ(refused.device, "cpu");
+  EXPECT_TRUE(mentions(refused, "cuda:0 is left out"));
+  fault("SMALL", 0);
+  fault("OPEN_FAILS", 0);  // it is not opened again
+  const Report later = run(engine);
+  EXPECT_EQ(later.device, "cuda:0");
+  EXPECT_TRUE(later.fallbacks.empty());
+}
+
+TEST_F(Fallback, ACardThatDoesNotSayItsMemoryIsLeftOutWithTheReason) {
+  fault("BUDGET", -1);
+  const Report report = run("fake-good");
+  EXPECT_EQ(report.device, "cpu");
+  EXPECT_TRUE(mentions(report, "the fake card is silent"));
+}
+
+TEST_F(Fallback, ACardWithoutMemoryIsLeftOutWithTheReason) {
+  fault("BUDGET", 0);
+  const Report report = run("fake-good");
+  EXPECT_EQ(report.device, "cpu");
+  EXPECT_EQ(report.tiles, 1);
+  EXPECT_TRUE(mentions(report, "too little for a tile"));
 }
 
 TEST_F(Fallback, WhatACardCanNotDoTheCpuDoesAndSays) {

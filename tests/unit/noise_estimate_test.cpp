@@ -69,18 +69,19 @@ std::vector<uint8_t> to_bytes(const Picture& picture) {
   return bytes;
 }
 
-NoiseModel estimate(const ConstImage& image, int32_t threads = 2) {
+NoiseModel estimate(const ConstImage& image, int32_t threads = 2,
+                    NoiseKind kind = NoiseKind::kSure) {
   ThreadPool pool(threads);
-  return estimate_noise(image, pool, {});
+  return estimate_noise(image, kind, pool, {});
 }
 
-NoiseModel estimate_bytes(const Picture& picture) {
+NoiseModel estimate_bytes(const Picture& picture, NoiseKind kind = NoiseKind::kSure) {
   const std::vector<uint8_t> bytes = to_bytes(picture);
   ConstImage image = picture.image();
   image.format.component = Component::kU8;
   image.data = bytes.data();
   image.row_bytes = ptrdiff_t{picture.width} * image.format.pixel_bytes();
-  return estimate(image);
+  return estimate(image, 2, kind);
 }
 
 // Smooth hills with stripes, checks and an edge: texture at several scales.
@@ -149,9 +150,11 @@ TEST(NoiseEstimate, TextureOfMostTonesIsNotTakenForCameraNoise) {
                            8 * std::sin(0.0021 * x * y) + 6 * std::cos(0.7 * (x + y));
     return x < 40 ? 30 + 0.2 * y + 0.7 * std::sin(0.4 * x * y) : 70 + 0.5 * x + texture;
   };
-  const NoiseModel noise = estimate_bytes(draw(1, 320, 320, scene));
-  EXPECT_FALSE(noise.white[0]);
-  EXPECT_LT(noise.sigma[0][0], 6.0f);  // its texture has a deviation of 13
+  const Picture picture = draw(1, 320, 320, scene);
+  const NoiseModel camera = estimate_bytes(picture, NoiseKind::kCamera);
+  EXPECT_FALSE(camera.white[0]);
+  EXPECT_LT(camera.sigma[0][0], 6.0f);  // its texture has a deviation of 13
+  EXPECT_LE(estimate_bytes(picture).sigma[0][0], 2.0f);
 }
 
 TEST(NoiseEstimate, SaturatedAreasDoNotBiasBytes) {
@@ -168,6 +171,13 @@ TEST(NoiseEstimate, StrongNoiseThatClipsEverywhereIsStillFound) {
   add_noise(picture, 60, 3);
   const NoiseModel noise = estimate_bytes(picture);
   for (int32_t c = 0; c < 3; ++c) EXPECT_NEAR(noise.sigma[0][c], 60, 9);
+}
+
+TEST(NoiseEstimate, NeverMoreThanTheParameterTakes) {
+  Picture picture = draw(3, 256, 256, [](int32_t, int32_t, int32_t) { return 127.0; });
+  add_noise(picture, 170, 3);
+  const NoiseModel noise = estimate(picture.image());
+  for (int32_t c = 0; c < 3; ++c) EXPECT_NEAR(noise.sigma[0][c], 100, 1e-4);
 }
 
 TEST(NoiseEstimate, TransparentAndNotFinitePixelsAreLeftOut) {
@@ -190,6 +200,7 @@ TEST(NoiseEstimate, TooFewPixelsGiveNoNoise) {
     const NoiseModel noise = estimate(picture.image());
     EXPECT_EQ(noise.levels, kSampleLevels);
     for (int32_t c = 0; c < 3; ++c) EXPECT_EQ(noise.sigma[0][c], 0.0f);
+    EXPECT_EQ(noise.confidence, Confidence::kTooSmall);
   }
   Picture strip = draw(1, 4000, 3, [](int32_t, int32_t, int32_t) { return 100.0; });
   EXPECT_EQ(estimate(strip.image()).sigma[0][0], 0.0f);
@@ -231,12 +242,142 @@ TEST(NoiseEstimate, NoiseWithoutItsFinestBandIsFoundAndNotCalledWhite) {
   }
 }
 
+// Kinds of pictures that have no noise, and were taken for noisy ones.
+
+// Strokes one pixel wide, in bundles.
+double line_art(int32_t x, int32_t y, int32_t) {
+  const bool left = x % 160 < 80;
+  const int32_t across = left ? x + y / 3 : x / 2 - y;
+  return across % 7 == 0 && (x / 40 + y / 30) % 3 != 0 ? 0.0 : 255.0;
+}
+
+// Black letters' worth of edges on white.
+double text(int32_t x, int32_t y, int32_t) {
+  if (y % 18 > 11 || x < 64) return 255;
+  const uint32_t letter = static_cast<uint32_t>(x / 8 + 97 * (y / 18)) * 2654435761u;
+  const int32_t u = x % 8, v = y % 18;
+  const bool stroke = ((letter >> (u / 2 + 4 * (v / 3))) & 1) != 0 && u < 7;
+  return stroke ? 20 : u == 7 || v == 0 ? 255 : ((letter >> 20) & 3) == 0 ? 140 : 255;
+}
+
+// Black dots whose size follows the tone, as a scan of a print shows them: averaged 2 x 2.
+double halftone(int32_t x, int32_t y, int32_t c) {
+  double sum = 0;
+  for (int32_t i = 0; i < 4; ++i) {
+    const double px = 2 * x + i % 2, py = 2 * y + i / 2, angle = 0.3 + 0.5 * c;
+    const double u = (px * std::cos(angle) + py * std::sin(angle)) * 0.63;
+    const double v = (py * std::cos(angle) - px * std::sin(angle)) * 0.63;
+    const double tone = 0.3 + 0.4 * (px + 0.5 * py) / 1000;
+    sum += 0.5 + 0.25 * (std::cos(u) + std::cos(v)) < tone ? 235 : 20;
+  }
+  return sum / 4;
+}
+
+double hills(int32_t x, int32_t y, int32_t c) {
+  return 128 + 60 * std::sin(0.013 * x + c) * std::cos(0.017 * y);
+}
+
+// Hills in 6 levels a colour, the threshold from pixel to pixel another one.
+double dithered(int32_t x, int32_t y, int32_t c) {
+  const int32_t bayer[16] = {0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5};
+  const double threshold = (bayer[y % 4 * 4 + x % 4] + 0.5) / 16;
+  return 51 * std::floor(hills(x, y, c) / 51 + threshold);
+}
+
+// Random values at the corners of squares of 2, 4, ... 32 pixels, smooth between them: as strong
+// in every octave.
+double all_octaves(int32_t x, int32_t y, int32_t c) {
+  const auto corner = [c](int32_t i, int32_t j, int32_t side) {
+    uint32_t hash = static_cast<uint32_t>(i * 73856093 ^ j * 19349663 ^ side * 83492791 ^ c * 1019);
+    for (int32_t round = 0; round < 3; ++round) hash = (hash ^ (hash >> 15)) * 2246822519u + 7;
+    hash ^= hash >> 15;
+    return hash / 4294967296.0 - 0.5;
+  };
+  double sum = 128;
+  for (int32_t side = 2; side <= 32; side *= 2) {
+    const int32_t i = x / side, j = y / side;
+    const double u = x % side / static_cast<double>(side), v = y % side / static_cast<double>(side);
+    const double top = (1 - u) * corner(i, j, side) + u * corner(i + 1, j, side);
+    const double bottom = (1 - u) * corner(i, j + 1, side) + u * corner(i + 1, j + 1, side);
+    sum += 35 * ((1 - v) * top + v * bottom);
+  }
+  return sum;
+}
+
+// A dark gradient with stars as lenses draw them.
+double stars(int32_t x, int32_t y, int32_t) {
+  const int32_t cell = 24;
+  const uint32_t hash = static_cast<uint32_t>(x / cell + 131 * (y / cell)) * 2654435761u;
+  const double dx = x % cell - 8.0 - hash % 7, dy = y % cell - 8.0 - (hash >> 8) % 7;
+  const double light = 8 + (hash >> 16) % 200;
+  return 18 + 0.05 * y + light * std::exp(-(dx * dx + dy * dy) / 1.5);
+}
+
+// Random clumps about 4 pixels wide, everywhere: film grain that belongs to the picture.
+Picture grainy(int32_t channels) {
+  Picture noise(1, 340, 340);
+  add_noise(noise, 60, 21);
+  return draw(channels, 320, 320, [&](int32_t x, int32_t y, int32_t c) {
+    double sum = 0, weights = 0;
+    for (int32_t dy = 0; dy < 9; ++dy) {
+      for (int32_t dx = 0; dx < 9; ++dx) {
+        const double w = std::exp(-((dx - 4) * (dx - 4) + (dy - 4) * (dy - 4)) / 4.5);
+        sum += w * noise.at(x + dx, y + dy, 0);
+        weights += w;
+      }
+    }
+    return hills(x, y, c) + 255 * 2.2 * sum / weights;
+  });
+}
+
+void expect_harmless(const NoiseModel& noise, const char* what) {
+  EXPECT_LE(noise.sigma[0][0], noise.channels == 1 ? 2.0f : 2.8f) << what;
+  for (int32_t c = 1; c < noise.channels; ++c) EXPECT_LE(noise.sigma[0][c], 1.0f) << what;
+  EXPECT_NE(noise.confidence, Confidence::kMeasured) << what;
+  for (int32_t c = 0; c < noise.channels; ++c) EXPECT_EQ(noise.strength[c], 1.0f) << what;
+}
+
+TEST(NoiseEstimate, CleanPicturesOfAllKindsAreNotHarmed) {
+  const struct {
+    const char* name;
+    Scene scene;
+  } kinds[] = {{"line art", line_art}, {"text", text},           {"halftone", halftone},
+               {"dither", dithered},   {"octaves", all_octaves}, {"stars", stars}};
+  for (const auto& [name, scene] : kinds) {
+    for (int32_t channels : {1, 3}) {
+      expect_harmless(estimate_bytes(draw(channels, 320, 256, scene)), name);
+    }
+  }
+  for (int32_t channels : {1, 3}) expect_harmless(estimate_bytes(grainy(channels)), "grain");
+}
+
+TEST(NoiseEstimate, NoiseIsStillMeasuredOnWhatIsDrawn) {
+  for (const Scene& scene : {Scene(text), Scene(stars), Scene(hills)}) {
+    for (int32_t channels : {1, 3}) {
+      Picture picture = draw(channels, 320, 256, scene);
+      add_noise(picture, 10, 31);
+      const NoiseModel noise = estimate(picture.image());
+      expect_sigma(noise, 10, 0.08);
+      EXPECT_EQ(noise.confidence, Confidence::kMeasured);
+    }
+  }
+}
+
+TEST(NoiseEstimate, SaysHowSureItIs) {
+  EXPECT_EQ(estimate_bytes(draw(1, 300, 300, hills)).confidence, Confidence::kLittle);
+  Picture mixed = grainy(1);
+  add_noise(mixed, 4, 5);
+  EXPECT_EQ(estimate(mixed.image()).confidence, Confidence::kUnsure);
+  EXPECT_STREQ(confidence_id(Confidence::kUnsure), "unsure");
+  EXPECT_EQ(confidence_text(Confidence::kTooSmall), "too small to measure");
+}
+
 TEST(NoiseEstimate, CancelStops) {
   CancelToken cancel;
   cancel.cancel();
   ThreadPool pool(2);
   const Picture picture = draw(1, 64, 64, textured);
-  EXPECT_THROW(estimate_noise(picture.image(), pool, {&cancel, {}}), Error);
+  EXPECT_THROW(estimate_noise(picture.image(), NoiseKind::kSure, pool, {&cancel, {}}), Error);
 }
 
 TEST(NoiseSample, LargeImagesAreSampledEvenly) {

@@ -60,16 +60,17 @@ TEST(PixelMath, TransparentAndNonFinitePixelsAreInvalid) {
 }
 
 TEST(PixelMath, MatchValuesAreOddMonotoneAndBounded) {
+  const MatchCurve curve{127.5f, 4.0f, kMatchKnee, kMatchMost};
   int32_t last = -100000;
   for (float v = -1000; v < 5000; v += 0.25f) {
-    const int32_t q = match_value(v, 127.5f, 4.0f);
+    const int32_t q = match_value(v, curve);
     EXPECT_GE(q, last);
-    EXPECT_EQ(q, -match_value(255.0f - v, 127.5f, 4.0f));
+    EXPECT_EQ(q, -match_value(255.0f - v, curve));
     last = q;
   }
-  EXPECT_EQ(match_value(130.0f, 127.5f, 4.0f), 10);
+  EXPECT_EQ(match_value(130.0f, curve), 10);
   EXPECT_LE(last, 4 * 512);
-  EXPECT_GT(match_value(900.0f, 127.5f, 4.0f), match_value(600.0f, 127.5f, 4.0f));
+  EXPECT_GT(match_value(900.0f, curve), match_value(600.0f, curve));
 }
 
 TEST(PixelMath, ReflectionIsSymmetric) {

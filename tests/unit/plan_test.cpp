@@ -26,7 +26,7 @@ TEST(Plan, DistancesFitTheirIntegersForEveryPatchAndNoise) {
         for (int32_t s = 0; s < bm3d.level[0].stage_count; ++s) {
           const Bm3dStage& stage = bm3d.level[0].bm3d[s];
           const double pixels = 1.0 * stage.patch * stage.patch;
-          const double span = 2 * std::ceil(511.875 * stage.match_scale);
+          const double span = 2 * std::ceil(stage.match.most * stage.match.scale);
           EXPECT_LT(span * span * pixels, std::ldexp(1.0, 31));
           EXPECT_GT(stage.max_distance, 0u);
           EXPECT_LT(stage.max_distance, kMaxKeyDistance);
@@ -35,7 +35,7 @@ TEST(Plan, DistancesFitTheirIntegersForEveryPatchAndNoise) {
         const NlmPlan nlm = make_plan(params, format, noise).level[0].nlm;
         double sum = 0;
         for (int32_t c = 0; c < format.colours(); ++c) {
-          const double span = 2 * std::ceil(511.875 * nlm.match_scale[c]);
+          const double span = 2 * std::ceil(nlm.match[c].most * nlm.match[c].scale);
           EXPECT_LT(span, 32768);
           sum += span * span * nlm_pixels;
         }
@@ -51,7 +51,7 @@ TEST(Plan, NlmDistanceOfTwoNoisyCopiesIsTwo) {
   const NlmPlan nlm = make_plan(params, kRgb, white_noise(3, 10.0f)).level[0].nlm;
   double sum = 0;  // each squared difference at its expectation, 2 sigma^2
   for (int32_t c = 0; c < 3; ++c) {
-    sum += nlm.patch * nlm.patch * 2 * std::pow(10.0 * nlm.match_scale[c], 2);
+    sum += nlm.patch * nlm.patch * 2 * std::pow(10.0 * nlm.match[c].scale, 2);
   }
   EXPECT_NEAR(sum * nlm.luma.gain, 2.0, 1e-4);
 }
@@ -59,7 +59,7 @@ TEST(Plan, NlmDistanceOfTwoNoisyCopiesIsTwo) {
 // exp(-S / h^2) of the sum S of squared differences in 8-bit steps, h^2 = 2 beta sigma^2 |V| (Palma
 // et al. 2013, from Coupe et al. 2008); beta is the square of strength.
 void expect_classic(const NlmPlan& nlm, double voxels, double sigma, double beta) {
-  const double one = std::pow(nlm.match_scale[0], 2);  // what a squared step is in match values
+  const double one = std::pow(nlm.match[0].scale, 2);  // what a squared step is in match values
   const double h2 = 2 * beta * sigma * sigma * voxels;
   EXPECT_EQ(nlm.luma.noise, 0);
   EXPECT_NEAR(one * nlm.luma.gain * nlm.luma.decay * h2, 1, 1e-6);
@@ -94,7 +94,7 @@ TEST(Plan, ThresholdsAreContinuousAndGrowWithSigma) {
     for (int32_t s = 0; s < 3; ++s) {
       const Bm3dStage& stage = plan.level[0].bm3d[s];
       const double tau = std::ldexp(1.0 * stage.max_distance, stage.distance_shift) /
-                         (1.0 * stage.patch * stage.patch * stage.match_scale * stage.match_scale);
+                         (1.0 * stage.patch * stage.patch * stage.match.scale * stage.match.scale);
       EXPECT_GE(tau, last[s] * 0.9999);
       if (sigma > 1) {
         EXPECT_LT(tau, last[s] * 1.2 + 1);
@@ -135,6 +135,53 @@ TEST(Plan, NothingToDoIsSeen) {
   params.detail = 100;
   EXPECT_TRUE(changes_nothing(params, white_noise(1, 1)));
   EXPECT_FALSE(changes_nothing(params, white_noise(3, 1)));
+}
+
+// Weaker than anything a float picture can show: squares and quotients would leave float's range.
+TEST(Plan, NoiseBelowFloatsRoundingIsNone) {
+  for (double tiny : {1e-7, 1e-20, 1e-100, 1e-300}) {
+    Params params;
+    EXPECT_TRUE(changes_nothing(params, white_noise(3, static_cast<float>(tiny))));
+    params.strength = tiny;
+    EXPECT_TRUE(changes_nothing(params, white_noise(3, 10)));
+    params.strength = 100;
+    params.luma = tiny;
+    EXPECT_TRUE(changes_nothing(params, white_noise(1, 10)));
+    EXPECT_FALSE(changes_nothing(params, white_noise(3, 10)));
+    const LevelPlan bm3d = make_plan(params, kRgb, white_noise(3, 10)).level[0];
+    EXPECT_EQ(bm3d.bm3d[0].shrink[0], 0);
+    EXPECT_GT(bm3d.bm3d[0].shrink[1], 0);
+    params.method = static_cast<int32_t>(Method::kNlm);
+    const NlmPlan nlm = make_plan(params, kRgb, white_noise(3, 10)).level[0].nlm;
+    EXPECT_EQ(nlm.luma.enabled, 0);
+    EXPECT_EQ(nlm.chroma.enabled, 1);
+    EXPECT_EQ(make_volume_plan(params, 2, 3, white_noise(3, 10)).nlm.luma.enabled, 0);
+    params.method = static_cast<int32_t>(Method::kSwNlm);
+    const SwNlmPlan sw_nlm = make_plan(params, kRgb, white_noise(3, 10)).level[0].sw_nlm;
+    EXPECT_EQ(sw_nlm.share[0], 0);
+    EXPECT_GT(sw_nlm.share[1], 0);
+  }
+}
+
+TEST(Plan, ALevelWithoutNoiseIsCopied) {
+  NoiseModel noise = white_noise(1, 10);
+  noise.levels = 3;
+  noise.white[0] = false;
+  noise.sigma[1][0] = 4;
+  noise.sigma[2][0] = 0;
+  for (const Method method : {Method::kBm3d, Method::kNlm, Method::kSwNlm}) {
+    Params params;
+    params.method = static_cast<int32_t>(method);
+    params.scales = 4;
+    const Plan plan = make_plan(params, kGrey, noise);
+    for (int32_t l = 0; l < 4; ++l) {
+      const LevelPlan& level = plan.level[l];
+      const bool filtered = method == Method::kBm3d  ? level.bm3d[0].shrink[0] > 0
+                            : method == Method::kNlm ? level.nlm.luma.enabled != 0
+                                                     : level.sw_nlm.share[0] > 0;
+      EXPECT_EQ(filtered, l < 2) << "level " << l;
+    }
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "engine/preset_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -81,6 +82,14 @@ TEST_F(PresetFolderTest, ForeignFilesAreNoPresets) {
             path("typo.preset") + ", line 2: there is no parameter 'lumo'");
   EXPECT_NE(folder().load("gone", settings).message().find("gone.preset' can't be read"),
             std::string::npos);
+}
+
+TEST_F(PresetFolderTest, APresetHasTheRightsOfAnyNewFile) {
+  const mode_t mask = umask(027);
+  EXPECT_TRUE(folder().save("mine", {{"luma", "5"}}).ok());
+  umask(mask);
+  EXPECT_EQ(fs::status(path("mine.preset")).permissions(), fs::perms(0640));
+  EXPECT_EQ(files(), 1u) << "temporary files were left";
 }
 
 TEST_F(PresetFolderTest, AFileThatCantBeWrittenChangesNothing) {

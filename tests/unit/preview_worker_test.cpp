@@ -161,6 +161,23 @@ TEST(PreviewWorker, ErrorsAreAnswers) {
   EXPECT_TRUE(answers.wait_for(2).status.ok());
 }
 
+TEST(PreviewWorker, ATaskOrAnAnswerThatThrowsEndsNothing) {
+  SlowSource source;
+  Answers answers;
+  PreviewWorker worker(
+      source,
+      [&](PreviewAnswer answer) {
+        if (answer.job.settings == 1) throw std::bad_alloc();
+        answers.add(std::move(answer));
+      },
+      [](const auto&) { throw std::bad_alloc(); });
+  worker.run_aside([] { throw std::runtime_error("broken"); });
+  worker.submit(job_of(1, 7));
+  while (source.started == 0) std::this_thread::yield();
+  worker.submit(job_of(2, 7));
+  EXPECT_TRUE(answers.wait_for(2).status.ok());
+}
+
 TEST(PreviewWorker, EndsQuicklyWhileWorking) {
   SlowSource source;
   const auto start = std::chrono::steady_clock::now();

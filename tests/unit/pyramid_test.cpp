@@ -162,13 +162,100 @@ TEST(Pyramid, CoarseNoiseIsRemovedBetterThanOnOneLevel) {
   EXPECT_LT(three, 0.4 * before);
 }
 
+// Colours with an edge in lightness, under a camera's coarse noise of colour.
+struct ColouredSpots {
+  Planes clean{3, {0, 0, 128, 128}}, noisy{3, {0, 0, 128, 128}};
+  NoiseModel noise = white_noise(3, 8);
+
+  ColouredSpots() {
+    noise.levels = 3;
+    for (int32_t c = 0; c < 3; ++c) {
+      for (int32_t l = 1; l < 3; ++l) noise.sigma[l][c] = c == 0 ? 8.0f / (1 << l) : 8.0f;
+      noise.white[c] = c == 0;
+      noise.strength[c] = c == 0 ? 1.0f : 3.0f;
+    }
+    const Planes fine = picture(3, {0, 0, 128, 128}, 8), still = picture(3, {0, 0, 128, 128}, 0);
+    for (int32_t c = 0; c < 3; ++c) {
+      for (int32_t y = 0; y < 128; ++y) {
+        for (int32_t x = 0; x < 128; ++x) {
+          *clean.at(c, x, y) = spot(x, y) ? (c == 0 ? 150.0f : 50.0f) : (c == 0 ? 250.0f : 0.0f);
+          const int32_t step = c == 0 ? 1 : 2;
+          *noisy.at(c, x, y) = *clean.at(c, x, y) + *fine.at(c, x / step, y / step) -
+                               *still.at(c, x / step, y / step);
+        }
+      }
+    }
+  }
+  // Six pixels wide in the left half.
+  static bool spot(int32_t x, int32_t y) { return x < 64 && x % 16 < 6 && y % 16 < 6; }
+
+  // Chroma in the middle of the spots, and the root mean square of chroma in the plain half.
+  void measure(const Planes& result, double& colour, double& blotches) const {
+    double spots = 0, sum = 0, plain = 0, squares = 0;
+    for (int32_t y = 8; y < 120; ++y) {
+      for (int32_t x = 8; x < 120; ++x) {
+        const bool inside = spot(x - 2, y - 2) && spot(x + 2, y + 2) && x % 16 >= 2;
+        if (inside) sum += *result.at(1, x, y), ++spots;
+        if (x >= 80) squares += std::pow(*result.at(1, x, y), 2.0), ++plain;
+      }
+    }
+    colour = sum / spots;
+    blotches = std::sqrt(squares / plain);
+  }
+};
+
+TEST(Pyramid, SmallColoursLiveWhereLumaHasEdges) {
+  const ColouredSpots spots;
+  Params params;
+  const Plan guided = make_plan(params, {Component::kFloat, 3}, spots.noise);
+  ASSERT_EQ(guided.level_count, 3);
+  EXPECT_GT(guided.level[1].guide, 0);
+  Plan blind = guided;
+  for (LevelPlan& level : blind.level) level.guide = 0;
+  double colour = 0, blind_colour = 0, blotches = 0, blind_blotches = 0;
+  spots.measure(denoised(guided, spots.noisy, spots.noisy.rect(), 2), colour, blotches);
+  spots.measure(denoised(blind, spots.noisy, spots.noisy.rect(), 2), blind_colour, blind_blotches);
+  EXPECT_GT(colour, blind_colour + 3) << "of 50";
+  EXPECT_LT(blotches, 1.1 * blind_blotches + 0.1) << "where there is no edge";
+}
+
+TEST(Pyramid, WhiteNoiseGuidesNothing) {
+  for (const char* method : {"bm3d", "nlm"}) {
+    const Plan plan = plan_of(method, "4", 3);
+    for (int32_t l = 0; l < plan.level_count; ++l) EXPECT_EQ(plan.level[l].guide, 0);
+  }
+}
+
+TEST(Pyramid, PlaceAndThreadsDoNotMatterWhereChromaIsGuided) {
+  const ColouredSpots spots;
+  Params params;
+  throw_if_failed(set_param(params, "search", "9"));
+  const Plan plan = make_plan(params, {Component::kFloat, 3}, spots.noise);
+  const Planes image = cropped(spots.noisy, {0, 0, 91, 77});
+  const Planes whole = denoised(plan, image, image.rect(), 1);
+  for (const Rect& out : {Rect{33, 21, 8, 8}, Rect{34, 22, 5, 11}, Rect{90, 76, 1, 1},
+                          Rect{0, 0, 2, 2}, Rect{0, 40, 91, 1}}) {
+    const Planes part = denoised(plan, image, out, 3);
+    for (int32_t c = 0; c < 3; ++c) {
+      for (int32_t y = out.y; y < out.bottom(); ++y) {
+        ASSERT_EQ(
+            std::memcmp(part.at(c, out.x, y), whole.at(c, out.x, y), out.width * sizeof(float)), 0)
+            << out.x << "," << out.y;
+      }
+    }
+  }
+}
+
 TEST(Pyramid, HighQualityTakesTwoLevelsWhereWhiteNoiseIsStrong) {
   Params params;
   throw_if_failed(set_param(params, "quality", "high"));
   const PixelFormat grey{Component::kFloat, 1};
   EXPECT_EQ(make_plan(params, grey, white_noise(1, 24)).level_count, 1);
   EXPECT_EQ(make_plan(params, grey, white_noise(1, 26)).level_count, 2);
-  throw_if_failed(set_param(params, "method", "nlm"));
+  throw_if_failed(set_param(params, "method", "nlm"));  // whose small patches gain earlier
+  EXPECT_EQ(make_plan(params, grey, white_noise(1, 9)).level_count, 1);
+  EXPECT_EQ(make_plan(params, grey, white_noise(1, 11)).level_count, 2);
+  throw_if_failed(set_param(params, "method", "sw-nlm"));
   EXPECT_EQ(make_plan(params, grey, white_noise(1, 26)).level_count, 1);
 }
 

@@ -17,6 +17,8 @@
 namespace grainless::tools {
 namespace {
 
+constexpr double kMostNoise = 1000;
+
 std::string decimals(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", digits, value);
@@ -35,6 +37,7 @@ std::string summary(const Job& job, const Outcome& outcome) {
   for (int32_t c = 0; c < report.noise.channels; ++c) {
     text += " " + decimals(double(report.noise.sigma[0][c]), 2);
   }
+  if (outcome.estimated) text += " (" + confidence_text(report.noise.confidence) + ")";
   text += ", " + decimals(total_seconds(outcome), 2) + " s";
   if (outcome.measured) {
     text += ", PSNR " + decimals(outcome.before.psnr, 2) + " -> " +
@@ -63,6 +66,14 @@ void report(const DenoiseOptions& options, const Job& job, const Outcome& outcom
   print_json(object);
 }
 
+// Written so that "nan" is refused, too.
+void check_noise(const DenoiseOptions& options) {
+  if (!options.noise_sigma) return;
+  if (!(*options.noise_sigma >= 0 && *options.noise_sigma <= kMostNoise)) {
+    throw Error(ErrorCode::kBadParameter, "--add-noise takes a number from 0 to 1000");
+  }
+}
+
 }  // namespace
 
 int run_denoise(const DenoiseOptions& options) {
@@ -71,6 +82,7 @@ int run_denoise(const DenoiseOptions& options) {
   if (!options.reference.empty() && options.inputs.size() > 1) {
     throw Error(ErrorCode::kBadParameter, "--reference takes a single input");
   }
+  check_noise(options);
   if (params.depth > 0) return run_volume(options, params);
   const std::vector<Job> jobs = plan_outputs(options.inputs, options.output, options.reference);
   ProgressLine progress;

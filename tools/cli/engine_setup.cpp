@@ -16,7 +16,14 @@ void on_signal(int) {
 
 std::string module_folder() {
   const char* chosen = std::getenv("GRAINLESS_MODULE_DIR");
-  if (chosen != nullptr && *chosen != '\0') return chosen;
+  if (chosen != nullptr && *chosen != '\0') {
+    if (!std::filesystem::path(chosen).is_absolute()) {
+      throw Error(ErrorCode::kBadParameter,
+                  "GRAINLESS_MODULE_DIR needs an absolute path: nothing is loaded from the working "
+                  "directory");
+    }
+    return chosen;
+  }
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return {};
@@ -62,6 +69,7 @@ int exit_code(ErrorCode code) {
     case ErrorCode::kDeviceUnavailable:
     case ErrorCode::kDeviceFailed:
     case ErrorCode::kInternal:
+    case ErrorCode::kUnsupported:
       break;
   }
   return 2;

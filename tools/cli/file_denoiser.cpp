@@ -46,6 +46,7 @@ Picture FileDenoiser::read(const Job& job) const {
   picture.notes = picture.image.notes;
   const FileKind kind = kind_of_output(job.output);
   component_for(kind, picture.image.format, job.output);  // refuses what the file can't hold
+  check_size(kind, picture.image, job.output);
   append(picture.notes, losses(kind, picture.image, job.output));
   picture.original = picture.image.format.component;
   picture.reference = read_reference(job, picture.image);
@@ -83,6 +84,7 @@ void FileDenoiser::denoise(const Job& job, Picture& picture) const {
                                   outcome.report));
   outcome.denoise = denoising.seconds();
   outcome.report.estimate = estimate;
+  outcome.estimated = params_.auto_sigma;
   outcome.report.noise = noise;
   if (picture.reference.pixels != nullptr) measure(picture.reference, source, result, outcome);
   picture.image = std::move(result);

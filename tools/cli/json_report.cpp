@@ -19,7 +19,7 @@ std::string note_of(const Outcome& outcome) {
   if (const int64_t count = outcome.report.replaced_pixels; count > 0) {
     if (!note.empty()) note += "; ";
     note += std::to_string(count) + (count == 1 ? " pixel is" : " pixels are") +
-            " not finite and stayed as they were";
+            " not finite, or far beyond the rest of the picture, and stayed as they were";
   }
   return note;
 }
@@ -28,15 +28,20 @@ ordered_json number_or_null(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
+ordered_json sigma_json(const NoiseModel& noise) {
+  ordered_json sigma = ordered_json::array();
+  for (int32_t c = 0; c < noise.channels; ++c) sigma.push_back(noise.sigma[0][c]);
+  return sigma;
+}
+
 ordered_json json_report(const Outcome& outcome) {
   const Report& report = outcome.report;
-  ordered_json sigma = ordered_json::array();
-  for (int32_t c = 0; c < report.noise.channels; ++c) sigma.push_back(report.noise.sigma[0][c]);
   ordered_json object;
   object["device"] = report.device;
   object["fallback"] = report.fallbacks;
   object["method"] = outcome.method;
-  object["sigma"] = sigma;
+  object["sigma"] = sigma_json(report.noise);
+  if (outcome.estimated) object["confidence"] = confidence_id(report.noise.confidence);
   object["seconds"] = {{"read", outcome.read},           {"estimate", report.estimate},
                        {"upload", report.upload},        {"kernels", report.kernels},
                        {"download", report.download},    {"write", outcome.write},

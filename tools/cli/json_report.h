@@ -19,7 +19,8 @@ struct Outcome {
   Report report;
   std::string method;
   double read = 0, denoise = 0, write = 0;
-  bool measured = false;  // before and after hold something
+  bool estimated = false;  // sigma was measured, not given
+  bool measured = false;   // before and after hold something
   Quality before, after;
 };
 
@@ -29,7 +30,7 @@ double total_seconds(const Outcome& outcome);
 // The report's note and what else there is to say, as one text; empty when there is nothing.
 std::string note_of(const Outcome& outcome);
 
-// The object of --json. psnr_, ssim_ and fsim_ stand in it only with a reference, and are null where they
+// The object of --json. confidence stands in it only where sigma was measured; psnr_, ssim_ and fsim_ stand in it only with a reference, and are null where they
 // have no finite value: PSNR of identical pictures, SSIM of pictures smaller than its window.
 nlohmann::ordered_json json_report(const Outcome& outcome);
 
@@ -37,6 +38,8 @@ nlohmann::ordered_json json_report(const Outcome& outcome);
 void print_json(const nlohmann::ordered_json& object);
 void print_text(const std::string& text);
 
+// A number a channel.
+nlohmann::ordered_json sigma_json(const NoiseModel& noise);
 nlohmann::ordered_json number_or_null(const std::optional<double>& value);
 
 }  // namespace grainless::tools

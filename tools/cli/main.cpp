@@ -10,6 +10,7 @@
 #include "devices_command.h"
 #include "engine/status.h"
 #include "engine_setup.h"
+#include "estimate_command.h"
 #include "metrics_command.h"
 #include "preset_option.h"
 
@@ -20,7 +21,7 @@ using namespace grainless::tools;
 
 constexpr char kFooter[] =
     "Other commands: grainless devices [--json], grainless presets [--json],\n"
-    "grainless metrics A B [--json].\n"
+    "grainless estimate INPUT... [--json], grainless metrics A B [--json].\n"
     "Exit codes: 0 done, 1 bad input or parameters, 2 device failure, 3 cancelled.";
 
 int fail(const std::string& reason, int code) {
@@ -32,7 +33,8 @@ int fail(const std::string& reason, int code) {
 
 void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
-  app.add_option("INPUT", options.inputs, "Pictures: PNG, TIFF, JPEG, PGM, PPM, PAM or PFM")->required();
+  app.add_option("INPUT", options.inputs, "Pictures: PNG, TIFF, JPEG, PGM, PPM, PAM or PFM")
+      ->required();
   app.add_option("-o,--output", options.output,
                  text("The result: a file, or for several inputs a folder or a pattern in which "
                       "{} stands for the input's name. Its extension sets the format; the "
@@ -52,7 +54,6 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   app.add_option("--add-noise", options.noise_sigma,
                  text("Add white Gaussian noise of this standard deviation (8-bit steps) first, "
                       "in float and without clipping, and measure against the picture before."))
-      ->check(CLI::Range(0.0, 1000.0))
       ->type_name("SIGMA")
       ->group("Measuring");
   app.add_option("--seed", options.seed, "Chooses the noise that is added; default 1")
@@ -113,10 +114,37 @@ int metrics_main(int argc, char** argv) {
   return code;
 }
 
+int estimate_main(int argc, char** argv) {
+  const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
+  CLI::App app(wrapped("Prints the noise of pictures and how sure that is: the standard deviation, "
+                       "in 8-bit steps, of grey or of lightness and two colour channels. No file "
+                       "is changed.",
+                       kHelpWidth + kHelpColumn),
+               "grainless estimate");
+  EstimateOptions options;
+  app.add_option("INPUT", options.inputs, "Pictures")->required();
+  app.add_flag("--json", options.json, "Print one JSON object a picture, a line each");
+  app.add_option("--noise", options.kind, text("What to look for: auto, or camera for coarse "
+                                               "noise that texture may look like, too."))
+      ->type_name("KIND");
+  app.add_option("--threads", options.threads, "Threads; 0: one a core")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("COUNT");
+  app.add_option("--add-noise", options.noise_sigma,
+                 text("Add white Gaussian noise of this standard deviation first, in float."))
+      ->check(CLI::Range(0.0, 1000.0))
+      ->type_name("SIGMA");
+  app.add_option("--seed", options.seed, "Chooses the noise that is added; default 1")
+      ->type_name("N");
+  int code = 0;
+  return parse_command_line(app, argc, argv, code) ? run_estimate(options) : code;
+}
+
 int dispatch(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "devices") return devices_main(argc - 1, argv + 1);
   if (command == "presets") return presets_main(argc - 1, argv + 1);
+  if (command == "estimate") return estimate_main(argc - 1, argv + 1);
   if (command == "metrics") return metrics_main(argc - 1, argv + 1);
   return denoise_main(argc, argv);
 }

@@ -15,17 +15,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string identity(const std::string& path) {
-  std::error_code error;
-  const fs::path resolved = fs::weakly_canonical(path, error);
-  return error ? path : resolved.string();
-}
-
 Job make_job(const std::string& input, const std::string& output, bool several) {
   const fs::path name(input);
   std::error_code error;
   if (const size_t at = output.find("{}"); at != std::string::npos) {
-    return {input, std::string(output).replace(at, 2, name.stem().string()), ""};
+    const std::string stem = name.stem().string();
+    // "{}/clean.png" would lie in another folder than the one that was named.
+    if (stem == "." || stem == "..")
+      fail_file(input, "has no name that could stand in place of {}");
+    return {input, std::string(output).replace(at, 2, stem), ""};
   }
   const bool exists = fs::is_directory(output, error);
   if (exists || output.ends_with('/')) {
@@ -56,12 +54,12 @@ void check_folder(const Job& job) {
 class Sources {
  public:
   void add(const std::string& path) {
-    names_.insert(identity(path));
+    names_.insert(resolve_links(path));
     if (const auto id = file_id(path)) files_.insert(*id);
   }
   void check_not_read(const std::string& output) const {
     const auto id = file_id(output);
-    if (names_.contains(identity(output)) || (id && files_.contains(*id))) {
+    if (names_.contains(resolve_links(output)) || (id && files_.contains(*id))) {
       fail_file(output, "is also read: inputs are never overwritten, choose another output");
     }
   }
@@ -85,7 +83,7 @@ std::vector<Job> plan_outputs(const std::vector<std::string>& inputs, const std:
     kind_of_output(job.output);
     check_folder(job);
     sources.check_not_read(job.output);
-    if (!outputs.insert(identity(job.output)).second) {
+    if (!outputs.insert(resolve_links(job.output)).second) {
       fail_file(job.output, "would be written twice: two inputs lead to it");
     }
     jobs.push_back(job);

@@ -19,10 +19,7 @@
 namespace grainless::tools {
 namespace {
 
-void check_options(const DenoiseOptions& options, const Params& params) {
-  if (params.method != static_cast<int32_t>(Method::kNlm)) {
-    throw Error(ErrorCode::kBadParameter, "--depth needs --method nlm: no other works on volumes");
-  }
+void check_options(const DenoiseOptions& options) {
   if (!options.reference.empty()) {
     throw Error(ErrorCode::kBadParameter,
                 "--reference takes a single picture; --depth can be measured with --add-noise");
@@ -170,7 +167,7 @@ void report(const DenoiseOptions& options, const Params& params, size_t layers,
 }  // namespace
 
 int run_volume(const DenoiseOptions& options, const Params& params) {
-  check_options(options, params);
+  check_options(options);
   ProgressLine progress;
   for (const std::string& sentence : unused_params(params, options.given)) {
     progress.say("note: " + sentence);

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints 'N passed, N failed[, N skipped]' for the last 'meson test': count_tests.py MESON_LOGS
+"""Prints 'N passed, N failed[, N skipped]' for the last 'meson test': count_tests.py MESON_LOGS…
 
 Test cases count one by one where the program reports them (GoogleTest, TAP), other programs count
 as one. A program that fails without naming a failed case (a crash, a time-out, a bad exit status)
-counts as one failure more. The status is 0 only when something passed and nothing failed.
+counts as one failure more, and so does a folder without results. The status is 0 only when
+something passed and nothing failed.
 """
 
 import collections
@@ -51,11 +52,13 @@ def count(logs):
 
 
 def main():
-    try:
-        total = count(pathlib.Path(sys.argv[1]))
-    except (OSError, ElementTree.ParseError, json.JSONDecodeError) as error:
-        print(f"count_tests: no complete test results: {error}", file=sys.stderr)
-        total = collections.Counter(failed=1)
+    total = collections.Counter()
+    for logs in sys.argv[1:]:
+        try:
+            total += count(pathlib.Path(logs))
+        except (OSError, ElementTree.ParseError, json.JSONDecodeError) as error:
+            print(f"count_tests: no complete test results: {error}", file=sys.stderr)
+            total["failed"] += 1
     skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
     print(f"{total['passed']} passed, {total['failed']} failed{skipped}")
     return 0 if total["passed"] and not total["failed"] else 1

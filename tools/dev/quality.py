@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Picture quality, measured with the command line: quality.py OUT_DIR [IMAGES] [--sets NAMES]
-[--sigmas NUMBERS] [--methods NAMES] [--device DEVICE] [--peers]
+[--sigmas NUMBERS] [--methods NAMES] [--device DEVICE] [--peers] [--colour]
 
 White noise: Set12 (grey) and Kodak24 (colour) with Gaussian noise added in float, unclipped, its
 seed the picture's number; the result is clipped to 0..255. Mean PSNR, SSIM and seconds of each
@@ -10,6 +10,7 @@ FFDNet, Zhang 2018) and of the best of scikit-image's NLM. --peers adds Tampere'
 scikit-image on the same noisy pictures.
 Camera noise: PolyU's pairs of one exposure and the mean of many (Xu 2018), everything automatic.
 To look at: RNI15, photographs without a clean twin, as a sheet of 1:1 crops, before and after.
+--colour measures only how much of RNI15's small-scale colour contrast is lost (quality_colour.py).
 
 IMAGES is a folder with the folders Set12, Kodak24, PolyU and RNI15, as many as there are
 (GRAINLESS_IMAGES, or ../shared/images beside the checkout). Tables go to stdout, all numbers to
@@ -197,6 +198,24 @@ def draw_sheet(folder, out, arguments):
     return results
 
 
+def measure_colour(folder, out, arguments):
+    """Small-scale colour contrast lost by the defaults and on one level."""
+    from quality_colour import PHOTOGRAPHS, lost_contrast
+
+    results, rows = {}, []
+    for name in PHOTOGRAPHS:
+        before, after = as_png(folder / f"{name}.png", out / "rni15"), out / "denoised.png"
+        found = {}
+        for label, options in (("automatic", []), ("one level", ["--scales", "1"])):
+            step(f"{name}, {label}")
+            denoise(before, after, [*options, "--device", arguments.device])
+            found[label] = lost_contrast(before, after)
+        results[name] = found
+        rows.append([name, *(f"{100 * lost:.1f} %" for lost in found.values())])
+    print_table("Small-scale colour contrast lost", ["", "automatic", "one level"], rows)
+    return results
+
+
 def image_folder(given):
     folder = pathlib.Path(
         given or os.environ.get("GRAINLESS_IMAGES") or CHECKOUT.parent / "shared" / "images"
@@ -218,6 +237,7 @@ def parse_arguments():
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--peers", action="store_true", help="bm3d, OpenCV and scikit-image, too")
+    parser.add_argument("--colour", action="store_true", help="only the loss of small colours")
     return parser.parse_args()
 
 
@@ -226,6 +246,9 @@ def main():
     folder = image_folder(arguments.images)
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = {}
+    if arguments.colour:
+        results["colour"] = measure_colour(folder / "RNI15", arguments.out, arguments)
+        arguments.sets = ()
     for name in arguments.sets:
         if not (folder / name).is_dir():
             step(f"{folder} has no {name}: left out")

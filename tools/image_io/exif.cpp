@@ -40,7 +40,7 @@ uint32_t number(std::span<const uint8_t> bytes, bool big_endian) {
 
 class Parser {
  public:
-  explicit Parser(const ReadAt& read) : read_(read) {}
+  Parser(const ReadAt& read, uint64_t size) : read_(read), left_(2 * size) {}
 
   Exif parse() {
     std::array<uint8_t, kHeaderBytes> header{};
@@ -51,8 +51,8 @@ class Parser {
     const std::span<const uint8_t> bytes(header);
     if (number(bytes.subspan(2, 2), big_) != 42) return exif;
     for (ExifEntry& entry : directory(number(bytes.subspan(4, 4), big_))) {
-      if (entry.tag == kCameraTag) exif.camera = directory(pointer(entry));
-      if (entry.tag == kPlaceTag) exif.place = directory(pointer(entry));
+      if (entry.tag == kCameraTag && exif.camera.empty()) exif.camera = directory(pointer(entry));
+      if (entry.tag == kPlaceTag && exif.place.empty()) exif.place = directory(pointer(entry));
       const bool wanted = std::find(std::begin(kPictureTags), std::end(kPictureTags), entry.tag) !=
                           std::end(kPictureTags);
       if (wanted) exif.picture.push_back(std::move(entry));
@@ -62,7 +62,13 @@ class Parser {
   }
 
  private:
-  std::vector<ExifEntry> directory(uint32_t at) const {
+  bool spend(uint64_t bytes) {
+    if (bytes > left_) return false;
+    left_ -= bytes;
+    return true;
+  }
+
+  std::vector<ExifEntry> directory(uint32_t at) {
     std::vector<ExifEntry> entries;
     std::array<uint8_t, 2> count{};
     if (at < kHeaderBytes || !read_(at, count)) return entries;
@@ -70,13 +76,13 @@ class Parser {
     for (size_t i = 0; i < wanted; ++i) {
       std::array<uint8_t, kEntryBytes> raw{};
       ExifEntry entry{};
-      if (!read_(uint64_t{at} + 2 + i * kEntryBytes, raw)) break;
+      if (!spend(kEntryBytes) || !read_(uint64_t{at} + 2 + i * kEntryBytes, raw)) break;
       if (take(raw, entry)) entries.push_back(std::move(entry));
     }
     return entries;
   }
 
-  bool take(std::span<const uint8_t> raw, ExifEntry& entry) const {
+  bool take(std::span<const uint8_t> raw, ExifEntry& entry) {
     entry.tag = static_cast<uint16_t>(number(raw.first(2), big_));
     entry.type = static_cast<uint16_t>(number(raw.subspan(2, 2), big_));
     if (entry.type == 13) entry.type = kLong;  // a pointer by another name
@@ -85,9 +91,10 @@ class Parser {
     if (size.value == 0 || entry.count == 0 || entry.count > kLargestEntry / size.value) {
       return false;
     }
+    const bool elsewhere = entry.count * size.value > 4;
+    if (elsewhere && !spend(entry.count * size.value)) return false;
     entry.bytes.assign(raw.begin() + 8, raw.end());
     entry.bytes.resize(entry.count * size.value);
-    const bool elsewhere = entry.bytes.size() > 4;
     if (elsewhere && !read_(number(raw.subspan(8, 4), big_), entry.bytes)) return false;
     for (size_t i = 0; big_ && i < entry.bytes.size(); i += size.number) {
       const auto begin = entry.bytes.begin() + static_cast<ptrdiff_t>(i);
@@ -101,6 +108,7 @@ class Parser {
   }
 
   const ReadAt& read_;
+  uint64_t left_;  // bytes that may still be taken
   bool big_ = false;
 };
 
@@ -110,16 +118,17 @@ void append(std::vector<uint8_t>& to, uint32_t value, size_t bytes) {
 
 }  // namespace
 
-Exif parse_exif(const ReadAt& read) {
-  return Parser(read).parse();
+Exif parse_exif(const ReadAt& read, uint64_t size) {
+  return Parser(read, size).parse();
 }
 
 Exif parse_exif(std::span<const uint8_t> structure) {
-  return parse_exif([&](uint64_t offset, std::span<uint8_t> bytes) {
+  const ReadAt read = [&](uint64_t offset, std::span<uint8_t> bytes) {
     if (offset > structure.size() || structure.size() - offset < bytes.size()) return false;
     std::memcpy(bytes.data(), structure.data() + offset, bytes.size());
     return true;
-  });
+  };
+  return parse_exif(read, structure.size());
 }
 
 std::vector<uint8_t> exif_directory(std::span<const ExifEntry> entries, uint32_t offset) {

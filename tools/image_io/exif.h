@@ -30,9 +30,11 @@ struct Exif {
 // Fills `bytes` from a TIFF structure (not a BigTIFF); false where it ends before.
 using ReadAt = std::function<bool(uint64_t offset, std::span<uint8_t> bytes)>;
 
-// What a structure of either byte order has of it; entries that are damaged are left out. A
-// maker's own notes are copied as they are: what they say of offsets is no longer true.
-Exif parse_exif(const ReadAt& read);
+// What a structure of either byte order has of it; entries that are damaged are left out. Entries
+// may share their bytes, but all together don't make more than twice the `size` bytes of the file:
+// what goes beyond is left out, too. A maker's own notes are copied as they are: what they say of
+// offsets is no longer true.
+Exif parse_exif(const ReadAt& read, uint64_t size);
 Exif parse_exif(std::span<const uint8_t> structure);
 
 // The structure of a PNG's eXIf chunk, little-endian.

@@ -28,6 +28,10 @@ struct FileCloser {
 };
 using FilePointer = std::unique_ptr<FILE, FileCloser>;
 
+// Why writing failed, as far as the system says so in `error` (an errno) and it is about the disk;
+// else empty.
+std::string disk_reason(int error);
+
 // A regular file opened for reading. Throws Error(kBadInput).
 class InputFile {
  public:
@@ -43,9 +47,18 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
-// Writes beside `path` under a temporary name; commit() brings the content to the disk and gives it
-// its name. Without commit() the temporary file goes away and what stood at `path` is as it was.
-// Keeps the permissions of the file that it replaces, and symbolic links to it.
+// Throws Error(kBadInput) when the file's bytes can't make so many of samples, given that its
+// compression makes at most `ratio` of one: before memory is asked for, that a few bytes name.
+void check_worth(const InputFile& file, uint64_t bytes, uint64_t ratio);
+
+// The name that a file has or will have behind symbolic links, also those that lead to nothing yet.
+std::string resolve_links(const std::string& path);
+
+// Writes beside `path` under a temporary name that nobody can guess, for nobody else to read;
+// commit() brings the content to the disk and gives it its name. Without commit() the temporary
+// file goes away and what stood at `path` is as it was; one that a killed run has left goes away
+// with the next file that is written to the folder. Keeps the permissions of the file that it
+// replaces, and symbolic links to it.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -56,9 +69,12 @@ class OutputFile {
   FILE* stream() const { return file_.get(); }
   const std::string& path() const { return path_; }
   void write(const void* data, size_t bytes);  // to stream()
+  void restart();                              // as if nothing had been written
   void commit();
 
  private:
+  void open_temporary();
+
   std::string path_, target_, temporary_;
   FilePointer file_;
 };

@@ -94,12 +94,16 @@ MutableImage Image::mutable_view() {
   return {format, width, height, {0, 0, width, height}, pixels.get(), ptrdiff_t(row_bytes())};
 }
 
-Image make_image(PixelFormat format, int64_t width, int64_t height, const std::string& what) {
+void check_pixels(int64_t width, int64_t height, const std::string& what) {
   constexpr int64_t kMostSide = std::numeric_limits<int32_t>::max();
   if (width <= 0 || height <= 0) refuse(what, width, height, "holds no pixel");
   if (width > kMostSide || height > kMostSide || width > kMostPixels / height) {
     refuse(what, width, height, "is larger than 2^31 pixels");
   }
+}
+
+Image make_image(PixelFormat format, int64_t width, int64_t height, const std::string& what) {
+  check_pixels(width, height, what);
   const uint64_t bytes = uint64_t(width) * uint64_t(height) * uint64_t(format.pixel_bytes());
   if (bytes > available_memory()) refuse(what, width, height, "does not fit the free memory");
   Image image;

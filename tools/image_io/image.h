@@ -70,6 +70,10 @@ struct Image {
   MutableImage mutable_view();
 };
 
+// Throws Error(kBadInput) with one sentence naming `what` when a side is zero or there are more
+// than 2^31 pixels.
+void check_pixels(int64_t width, int64_t height, const std::string& what);
+
 // Pixels are not set. Throws Error(kBadInput) with one sentence naming `what` when a side is zero,
 // there are more than 2^31 pixels, or they don't fit the memory that is free.
 Image make_image(PixelFormat format, int64_t width, int64_t height, const std::string& what);

@@ -204,6 +204,14 @@ Component component_for(FileKind kind, PixelFormat format, const std::string& pa
   return Component::kU16;
 }
 
+void check_size(FileKind kind, const Image& image, const std::string& path) {
+  constexpr int32_t kMostOfJpeg = 65500;  // libjpeg's bound
+  if (kind == FileKind::kJpeg && std::max(image.width, image.height) > kMostOfJpeg) {
+    fail_file(path, "can't hold sides of more than " + std::to_string(kMostOfJpeg) +
+                        " pixels: use .png or .tif");
+  }
+}
+
 std::vector<std::string> losses(FileKind kind, const Image& image, const std::string& path) {
   std::vector<std::string> lost;
   const auto add = [&](const std::string& what) { lost.push_back("'" + path + "' " + what); };
@@ -232,6 +240,7 @@ std::vector<std::string> write_image(const std::string& path, Image image,
                                      const CancelToken* cancel) {
   const FileKind kind = kind_of_output(path);
   const Component component = component_for(kind, image.format, path);
+  check_size(kind, image, path);
   if (kind != FileKind::kTiff) unpremultiply(image);
   if (component != image.format.component) image = convert(image, component, path);
   OutputFile file(path);

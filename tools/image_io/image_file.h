@@ -38,6 +38,9 @@ std::vector<std::string> write_layers(const std::string& path, std::span<const I
 // Error(kBadInput) when colour or transparency would be lost.
 Component component_for(FileKind kind, PixelFormat format, const std::string& path);
 
+// Throws Error(kBadInput) when such a file can't hold so many pixels.
+void check_size(FileKind kind, const Image& image, const std::string& path);
+
 // One sentence for each thing that such a file can't hold and that the picture has: a precision, a
 // profile.
 std::vector<std::string> losses(FileKind kind, const Image& image, const std::string& path);

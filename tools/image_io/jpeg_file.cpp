@@ -4,6 +4,7 @@
 #include "jpeg_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -17,15 +18,20 @@
 
 #include "engine/status.h"
 #include "exif.h"
+#include "notes.h"
 
 namespace grainless::tools {
 namespace {
 
 constexpr int kQuality = 95;
-constexpr size_t kLargestMarker = 65533;  // bytes of content
+constexpr size_t kLargestMarker = 65533;                         // bytes of content
+constexpr size_t kLargestProfile = 255 * (kLargestMarker - 14);  // in as many numbered markers
 constexpr int kExifMarker = JPEG_APP0 + 1, kIccMarker = JPEG_APP0 + 2,
               kPhotoshopMarker = JPEG_APP0 + 13;
 constexpr uint32_t kPhotoshopTag = 34377, kIptcTag = 33723;  // TIFF's tags of the same blocks
+// Pixels that can be made of a byte: Huffman codes have a bit at least for 8 x 8 of them,
+// arithmetic ones less.
+constexpr uint64_t kMostHuffman = 512, kMostArithmetic = 1 << 16;
 constexpr double kMetresInInch = 0.0254;
 
 using namespace std::string_view_literals;
@@ -40,12 +46,18 @@ struct Trouble {
   char text[JMSG_LENGTH_MAX] = "";
   char warning[JMSG_LENGTH_MAX] = "";  // the first one
   bool ended = false;                  // the file, before the picture
+  const CancelToken* cancel = nullptr;
 
   Trouble() {
     jpeg_std_error(&manager);
     manager.error_exit = [](j_common_ptr object) {
       Trouble& self = of(object);
       self.manager.format_message(object, self.text);
+      // libjpeg only guesses at the reason.
+      const std::string_view disk = std::strerror(errno);
+      if (self.manager.msg_code == JERR_FILE_WRITE) {
+        self.text[disk.copy(self.text, sizeof self.text - 1)] = '\0';
+      }
       std::longjmp(self.jump, 1);
     };
     manager.emit_message = [](j_common_ptr object, int level) {
@@ -63,7 +75,10 @@ struct Trouble {
 
 template <typename Body>
 void guarded(Trouble& trouble, const std::string& path, const char* doing, const Body& body) {
-  if (setjmp(trouble.jump) != 0) fail_file(path, std::string(doing) + trouble.text);
+  if (setjmp(trouble.jump) != 0) {
+    stop_if_cancelled(trouble.cancel);
+    fail_file(path, std::string(doing) + trouble.text);
+  }
   body();
 }
 
@@ -90,6 +105,18 @@ struct Handle {
 using Reader = Handle<jpeg_decompress_struct>;
 using Writer = Handle<jpeg_compress_struct>;
 
+// A progressive picture has about ten scans. Each goes over all of it, be it of a few bytes.
+constexpr int kMostScans = 500;
+
+void watch_scans(j_common_ptr object) {
+  Trouble& trouble = Trouble::of(object);
+  const bool cancelled = trouble.cancel != nullptr && trouble.cancel->cancelled();
+  const int scans = reinterpret_cast<j_decompress_ptr>(object)->input_scan_number;
+  if (!cancelled && scans <= kMostScans) return;
+  std::snprintf(trouble.text, sizeof trouble.text, "it has more than %d scans", kMostScans);
+  std::longjmp(trouble.jump, 1);
+}
+
 constexpr char kReading[] = "can't be read: ", kWriting[] = "can't be written: ";
 
 void read_header(Reader& reader, const InputFile& file) {
@@ -110,6 +137,10 @@ void read_header(Reader& reader, const InputFile& file) {
 }
 
 void read_pixels(Reader& reader, const InputFile& file, Image& image, const CancelToken* cancel) {
+  jpeg_progress_mgr progress{};  // asked while scans are read, before the first row
+  progress.progress_monitor = watch_scans;
+  reader.jpeg.progress = &progress;
+  reader.trouble.cancel = cancel;
   guarded(reader.trouble, file.path(), kReading, [&] {
     jpeg_start_decompress(&reader.jpeg);
     for (int32_t y = 0; y < image.height; ++y) {
@@ -138,6 +169,7 @@ void append(std::vector<uint8_t>& to, std::span<const uint8_t> bytes) {
 void read_markers(const jpeg_decompress_struct& jpeg, const std::string& path, Image& image) {
   Metadata& metadata = image.metadata;
   std::vector<uint8_t> photoshop;
+  NoteList notes(path);
   for (const jpeg_marker_struct* m = jpeg.marker_list; m != nullptr; m = m->next) {
     const std::span<const uint8_t> bytes(m->data, m->data_length);
     if (m->marker == kExifMarker && starts(bytes, kExif) && metadata.exif.empty()) {
@@ -145,11 +177,12 @@ void read_markers(const jpeg_decompress_struct& jpeg, const std::string& path, I
     } else if (m->marker == kExifMarker && starts(bytes, kXmp) && metadata.xmp.empty()) {
       append(metadata.xmp, bytes.subspan(kXmp.size()));
     } else if (m->marker == kExifMarker && starts(bytes, kMoreXmp)) {
-      image.notes.push_back("'" + path + "': the long part of its description (XMP) is left out");
+      notes.add("the long part of its description (XMP) is left out");
     } else if (m->marker == kPhotoshopMarker && starts(bytes, kPhotoshop)) {
       append(photoshop, bytes.subspan(kPhotoshop.size()));
     }
   }
+  image.notes = notes.take();
   if (photoshop.empty()) return;
   const auto count = static_cast<uint32_t>(photoshop.size());
   metadata.tiff_blocks.push_back({kPhotoshopTag, count, std::move(photoshop)});
@@ -221,14 +254,13 @@ struct Marker {
 };
 
 // What goes into the file beside the picture; `notes` gets what has no place.
-std::vector<Marker> markers_of(const Metadata& metadata, const std::string& path,
-                               std::vector<std::string>& notes) {
+std::vector<Marker> markers_of(const Metadata& metadata, NoteList& notes) {
   std::vector<Marker> markers;
   const auto add = [&](int number, std::string_view head, std::span<const uint8_t> bytes,
                        const char* what) {
     if (bytes.empty()) return;
     if (head.size() + bytes.size() > kLargestMarker) {
-      return notes.push_back("'" + path + "': " + what + " has no place and was left out");
+      return notes.add(std::string(what) + " has no place and was left out");
     }
     Marker marker{number, {head.begin(), head.end()}};
     append(marker.bytes, bytes);
@@ -253,6 +285,9 @@ Image read_jpeg(const InputFile& file, const CancelToken* cancel) {
   Reader reader(file.path(), kReading);
   read_header(reader, file);
   const PixelFormat format{Component::kU8, reader.jpeg.num_components};
+  check_pixels(reader.jpeg.image_width, reader.jpeg.image_height, file.path());
+  check_worth(file, uint64_t{reader.jpeg.image_width} * reader.jpeg.image_height,
+              reader.jpeg.arith_code != 0 ? kMostArithmetic : kMostHuffman);
   Image image = make_image(format, reader.jpeg.image_width, reader.jpeg.image_height, file.path());
   read_markers(reader.jpeg, file.path(), image);
   read_profile(reader, file.path(), image.metadata);
@@ -264,14 +299,12 @@ Image read_jpeg(const InputFile& file, const CancelToken* cancel) {
 
 std::vector<std::string> write_jpeg(OutputFile& file, const Image& image,
                                     const CancelToken* cancel) {
-  constexpr int32_t kMostSide = JPEG_MAX_DIMENSION;
-  if (image.width > kMostSide || image.height > kMostSide) {
-    fail_file(file.path(), "can't hold sides of more than " + std::to_string(kMostSide) +
-                               " pixels: use .png or .tif");
-  }
-  std::vector<std::string> notes;
+  NoteList notes(file.path());
   const Metadata& metadata = image.metadata;
-  const std::vector<Marker> markers = markers_of(metadata, file.path(), notes);
+  const std::vector<Marker> markers = markers_of(metadata, notes);
+  const bool profile = !metadata.icc_profile.empty();
+  const bool fits = metadata.icc_profile.size() <= kLargestProfile;
+  if (profile && !fits) notes.add("the colour profile has no place and was left out");
   Writer writer(file.path(), kWriting);
   jpeg_compress_struct& jpeg = writer.jpeg;
   guarded(writer.trouble, file.path(), kWriting, [&] {
@@ -283,7 +316,7 @@ std::vector<std::string> write_jpeg(OutputFile& file, const Image& image,
       jpeg_write_marker(&jpeg, marker.number, marker.bytes.data(),
                         static_cast<unsigned int>(marker.bytes.size()));
     }
-    if (!metadata.icc_profile.empty()) {
+    if (profile && fits) {
       jpeg_write_icc_profile(&jpeg, metadata.icc_profile.data(),
                              static_cast<unsigned int>(metadata.icc_profile.size()));
     }
@@ -294,7 +327,7 @@ std::vector<std::string> write_jpeg(OutputFile& file, const Image& image,
     }
     jpeg_finish_compress(&jpeg);
   });
-  return notes;
+  return notes.take();
 }
 
 }  // namespace grainless::tools

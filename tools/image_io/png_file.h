@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "image.h"
 
 namespace grainless::tools {
+
+inline constexpr uint32_t kMostPngSide = 0x7fffffff;
+inline constexpr char kPngXmpKey[] = "XML:com.adobe.xmp";
 
 // Palettes, fewer than 8 bits and transparent colours are expanded.
 Image read_png(const InputFile& file, const CancelToken* cancel);

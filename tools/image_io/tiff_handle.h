@@ -7,18 +7,22 @@
 #include <cstdarg>
 #include <memory>
 #include <string>
-#include <vector>
+
+#include "notes.h"
 
 namespace grainless::tools {
 
 class TiffHandle {
  public:
-  // The descriptor is duplicated. Throws Error(kBadInput) when libtiff refuses the file.
+  // The descriptor is duplicated. Where libtiff can, what a file makes it hold in memory beside
+  // pixels is bounded by the file's size. Throws Error(kBadInput) when libtiff refuses the file.
   TiffHandle(const std::string& path, int descriptor, const char* mode);
 
   TIFF* get() const { return tiff_.get(); }
   const std::string& path() const { return path_; }
-  std::vector<std::string>& notes() { return notes_; }
+  NoteList& notes() { return notes_; }
+  const std::string& error() const { return error_; }  // libtiff's first reason
+  void forget_error() { error_.clear(); }
 
   // With libtiff's first reason after `why`. Throws Error(kBadInput).
   [[noreturn]] void fail(const std::string& why) const;
@@ -32,7 +36,7 @@ class TiffHandle {
   };
 
   std::string path_, error_;
-  std::vector<std::string> notes_;
+  NoteList notes_;
   std::unique_ptr<TIFF, Closer> tiff_;  // last: closing it still calls the handlers
 };
 

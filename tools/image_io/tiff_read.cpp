@@ -125,7 +125,7 @@ Layout read_layout(const TiffHandle& tiff) {
 }
 
 uint32_t unpack(const uint8_t* row, int32_t index, uint32_t bits) {
-  const uint32_t at = uint32_t(index) * bits;
+  const uint64_t at = uint64_t(index) * bits;
   return row[at / 8] >> (8 - bits - at % 8) & ((1u << bits) - 1);
 }
 
@@ -157,9 +157,19 @@ void place(const Layout& layout, Image& image, const uint8_t* from, int32_t x, i
   }
 }
 
+// libtiff takes a block of which the file doesn't say where it is from the file's beginning.
+void check_place(const TiffHandle& tiff, uint32_t block) {
+  constexpr uint64_t kHeader = 8;
+  if (TIFFGetStrileOffset(tiff.get(), block) < kHeader) {
+    tiff.fail("is damaged: it does not say where its pixels are");
+  }
+}
+
 std::unique_ptr<uint8_t[]> block_buffer(const TiffHandle& tiff, uint64_t bytes, uint64_t most) {
   if (bytes == 0 || bytes > most) tiff.fail("is damaged: its blocks make no sense");
-  return std::make_unique_for_overwrite<uint8_t[]>(bytes);
+  // Zeros: of damaged fax data libtiff decodes less than it says, and the rest would be whatever
+  // memory held before.
+  return std::make_unique<uint8_t[]>(bytes);
 }
 
 void read_strips(const TiffHandle& tiff, const Layout& layout, Image& image,
@@ -177,6 +187,7 @@ void read_strips(const TiffHandle& tiff, const Layout& layout, Image& image,
       const uint32_t rows = std::min(in_strip, layout.height - y);
       const auto wanted = tmsize_t(rows * row_bytes);
       const uint32_t strip = TIFFComputeStrip(tiff.get(), y, uint16_t(plane));
+      check_place(tiff, strip);
       if (TIFFReadEncodedStrip(tiff.get(), strip, buffer.get(), wanted) != wanted) {
         tiff.fail("is damaged or truncated");
       }
@@ -196,6 +207,7 @@ void read_tile(const TiffHandle& tiff, const Layout& layout, const Tiles& tiles,
                uint32_t y, int32_t plane, uint8_t* buffer, Image& image) {
   const uint32_t index = TIFFComputeTile(tiff.get(), x, y, 0, uint16_t(plane));
   const auto wanted = tmsize_t(tiles.bytes);
+  check_place(tiff, index);
   if (TIFFReadEncodedTile(tiff.get(), index, buffer, wanted) != wanted) {
     tiff.fail("is damaged or truncated");
   }
@@ -280,22 +292,23 @@ bool read_at(int descriptor, uint64_t offset, std::span<uint8_t> bytes) {
 }
 
 // The first page's: those after it are slices or frames of the same volume.
-void read_exif(TiffHandle& tiff, Metadata& metadata) {
+void read_exif(TiffHandle& tiff, uint64_t file_bytes, Metadata& metadata) {
   uint64_t at = 0;
   const bool has_camera = TIFFGetField(tiff.get(), TIFFTAG_EXIFIFD, &at) != 0;
   const bool has_place = TIFFGetField(tiff.get(), TIFFTAG_GPSIFD, &at) != 0;
   if (!has_camera && !has_place) return;
   const int descriptor = TIFFFileno(tiff.get());
-  const Exif exif = parse_exif([&](uint64_t offset, std::span<uint8_t> bytes) {
+  const ReadAt read = [&](uint64_t offset, std::span<uint8_t> bytes) {
     return read_at(descriptor, offset, bytes);
-  });
+  };
+  const Exif exif = parse_exif(read, file_bytes);
   if (has_camera == exif.camera.empty() || has_place == exif.place.empty()) {
-    tiff.notes().push_back("'" + tiff.path() + "': its camera data (EXIF) can't be read in full");
+    tiff.notes().add("its camera data (EXIF) can't be read in full");
   }
   if (!exif.camera.empty() || !exif.place.empty()) metadata.exif = exif_structure(exif);
 }
 
-void read_metadata(TiffHandle& tiff, Metadata& metadata) {
+void read_metadata(TiffHandle& tiff, uint64_t file_bytes, Metadata& metadata) {
   read_resolution(tiff, metadata);
   uint16_t orientation = 0;
   if (TIFFGetField(tiff.get(), TIFFTAG_ORIENTATION, &orientation) != 0 && orientation <= 8) {
@@ -314,7 +327,7 @@ void read_metadata(TiffHandle& tiff, Metadata& metadata) {
     if (TIFFGetField(tiff.get(), tag, &text) != 0) metadata.tiff_texts.emplace_back(tag, text);
   }
   read_blocks(tiff, metadata);
-  read_exif(tiff, metadata);
+  read_exif(tiff, file_bytes, metadata);
 }
 
 // Smaller copies of the picture don't count as pages.
@@ -335,9 +348,30 @@ void refuse_several_pages(const TiffHandle& tiff) {
   if (TIFFSetDirectory(tiff.get(), 0) == 0) tiff.fail("is damaged");
 }
 
+// Bytes that the page's compression can make of one, about. Blocks may share their bytes, so that
+// even plain ones make more than one of one.
+uint64_t most_of_a_byte(const TiffHandle& tiff) {
+  constexpr uint64_t kRuns = 64, kDeflate = 1032, kLzw = 1400, kOthers = 1 << 16;
+  switch (field<uint16_t>(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE)) {
+    case COMPRESSION_NONE:
+    case COMPRESSION_PACKBITS:
+      return kRuns;
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_DEFLATE:
+      return kDeflate;
+    case COMPRESSION_LZW:
+      return kLzw;
+    default:
+      return kOthers;
+  }
+}
+
 // The handle's current page.
-Image read_page(TiffHandle& tiff, const CancelToken* cancel) {
+Image read_page(TiffHandle& tiff, const InputFile& file, const CancelToken* cancel) {
   const Layout layout = read_layout(tiff);
+  check_pixels(layout.width, layout.height, file.path());
+  check_worth(file, uint64_t{layout.height} * ((uint64_t{layout.width} * layout.bits + 7) / 8),
+              most_of_a_byte(tiff));
   Image image = make_image(layout.format, layout.width, layout.height, tiff.path());
   image.premultiplied = layout.premultiplied;
   if (TIFFIsTiled(tiff.get()) != 0) {
@@ -346,9 +380,8 @@ Image read_page(TiffHandle& tiff, const CancelToken* cancel) {
     read_strips(tiff, layout, image, cancel);
   }
   if (layout.photometric == PHOTOMETRIC_MINISWHITE) white_is_zero_to_black(tiff, image);
-  read_metadata(tiff, image.metadata);
-  image.notes = std::move(tiff.notes());
-  tiff.notes().clear();
+  read_metadata(tiff, file.size(), image.metadata);
+  image.notes = tiff.notes().take();
   return image;
 }
 
@@ -357,14 +390,14 @@ Image read_page(TiffHandle& tiff, const CancelToken* cancel) {
 Image read_tiff(const InputFile& file, const CancelToken* cancel) {
   TiffHandle tiff(file.path(), fileno(file.stream()), "rm");
   refuse_several_pages(tiff);
-  return read_page(tiff, cancel);
+  return read_page(tiff, file, cancel);
 }
 
 std::vector<Image> read_tiff_pages(const InputFile& file, const CancelToken* cancel) {
   TiffHandle tiff(file.path(), fileno(file.stream()), "rm");
   std::vector<Image> pages;
   do {
-    if (is_page(tiff)) pages.push_back(read_page(tiff, cancel));
+    if (is_page(tiff)) pages.push_back(read_page(tiff, file, cancel));
   } while (TIFFReadDirectory(tiff.get()) != 0);
   if (pages.empty()) tiff.fail("is damaged");
   return pages;

@@ -21,6 +21,14 @@ void set(const TiffHandle& tiff, uint32_t tag, Values... values) {
   if (TIFFSetField(tiff.get(), tag, values...) == 0) tiff.fail("can't be written");
 }
 
+// What goes with the picture never costs the picture.
+template <typename... Values>
+void try_to_set(TiffHandle& tiff, const char* what, uint32_t tag, Values... values) {
+  if (TIFFSetField(tiff.get(), tag, values...) != 0) return;
+  tiff.notes().add(std::string(what) + " can't be written (" + tiff.error() + ") and was left out");
+  tiff.forget_error();
+}
+
 void set_layout(const TiffHandle& tiff, const Image& image) {
   const bool integer =
       image.format.component == Component::kU8 || image.format.component == Component::kU16;
@@ -44,14 +52,15 @@ void set_layout(const TiffHandle& tiff, const Image& image) {
 }
 
 // Make, model and the like of a PNG's camera data, where TIFF files have them.
-void set_texts_of_exif(const TiffHandle& tiff, const Metadata& metadata) {
+void set_texts_of_exif(TiffHandle& tiff, const Metadata& metadata) {
   constexpr uint16_t kAscii = 2;
   if (!metadata.tiff_texts.empty()) return;
   for (const ExifEntry& entry : parse_exif(metadata.exif).picture) {
     const bool text =
         std::find(std::begin(kTiffTexts), std::end(kTiffTexts), entry.tag) != std::end(kTiffTexts);
     if (!text || entry.type != kAscii) continue;
-    set(tiff, entry.tag, std::string(entry.bytes.begin(), entry.bytes.end()).c_str());
+    try_to_set(tiff, "a text", entry.tag,
+               std::string(entry.bytes.begin(), entry.bytes.end()).c_str());
   }
 }
 
@@ -77,35 +86,38 @@ void write_exif(TiffHandle& tiff, const Metadata& metadata, bool big) {
   if (metadata.exif.empty()) return;
   const Exif exif = parse_exif(metadata.exif);
   if (big || exif.empty()) {
-    tiff.notes().push_back("'" + tiff.path() + "': the camera data (EXIF) " +
-                           (big ? "has no place in a file of this size" : "is damaged") +
-                           " and was left out");
+    tiff.notes().add(std::string("the camera data (EXIF) ") +
+                     (big ? "has no place in a file of this size" : "is damaged") +
+                     " and was left out");
     return;
   }
   write_directory(tiff, TIFFTAG_EXIFIFD, exif.camera);
   write_directory(tiff, TIFFTAG_GPSIFD, exif.place);
 }
 
-void set_metadata(const TiffHandle& tiff, const Metadata& metadata) {
+void set_metadata(TiffHandle& tiff, const Metadata& metadata) {
   if (metadata.resolution) {
     const Resolution& resolution = *metadata.resolution;
     const double scale = resolution.metric ? kMetresInInch : 1.0;
-    set(tiff, TIFFTAG_XRESOLUTION, resolution.x * scale);
-    set(tiff, TIFFTAG_YRESOLUTION, resolution.y * scale);
+    try_to_set(tiff, "the resolution", TIFFTAG_XRESOLUTION, resolution.x * scale);
+    try_to_set(tiff, "the resolution", TIFFTAG_YRESOLUTION, resolution.y * scale);
     set(tiff, TIFFTAG_RESOLUTIONUNIT, resolution.metric ? RESUNIT_INCH : RESUNIT_NONE);
   }
   if (metadata.orientation > 0) set(tiff, TIFFTAG_ORIENTATION, metadata.orientation);
   if (!metadata.icc_profile.empty()) {
-    set(tiff, TIFFTAG_ICCPROFILE, uint32_t(metadata.icc_profile.size()),
-        metadata.icc_profile.data());
+    try_to_set(tiff, "the colour profile", TIFFTAG_ICCPROFILE,
+               uint32_t(metadata.icc_profile.size()), metadata.icc_profile.data());
   }
   if (!metadata.xmp.empty()) {
-    set(tiff, TIFFTAG_XMLPACKET, uint32_t(metadata.xmp.size()), metadata.xmp.data());
+    try_to_set(tiff, "the description (XMP)", TIFFTAG_XMLPACKET, uint32_t(metadata.xmp.size()),
+               metadata.xmp.data());
   }
-  for (const auto& [tag, text] : metadata.tiff_texts) set(tiff, tag, text.c_str());
+  for (const auto& [tag, text] : metadata.tiff_texts) {
+    try_to_set(tiff, "a text", tag, text.c_str());
+  }
   set_texts_of_exif(tiff, metadata);
   for (const TiffBlock& block : metadata.tiff_blocks) {
-    set(tiff, block.tag, block.count, block.bytes.data());
+    try_to_set(tiff, "the description (IPTC)", block.tag, block.count, block.bytes.data());
   }
 }
 
@@ -116,11 +128,12 @@ void write_page(TiffHandle& tiff, const Image& image, bool big, const CancelToke
       std::clamp<size_t>(kStripBytes / image.row_bytes(), 1, size_t(image.height)));
   set(tiff, TIFFTAG_ROWSPERSTRIP, uint32_t(in_strip));
   uint32_t strip = 0;
-  for (int32_t y = 0; y < image.height; y += in_strip, ++strip) {
+  for (int64_t y = 0; y < image.height; y += in_strip, ++strip) {  // may end beyond 2^31
     stop_if_cancelled(cancel);
-    const auto bytes = tmsize_t(image.row_bytes()) * std::min(in_strip, image.height - y);
+    const auto bytes = tmsize_t(image.row_bytes()) * std::min<int64_t>(in_strip, image.height - y);
     // libtiff encodes strips from a copy of its own; the parameter lacks its const.
-    if (TIFFWriteEncodedStrip(tiff.get(), strip, const_cast<uint8_t*>(image.row(y)), bytes) < 0) {
+    uint8_t* rows = const_cast<uint8_t*>(image.row(static_cast<int32_t>(y)));
+    if (TIFFWriteEncodedStrip(tiff.get(), strip, rows, bytes) < 0) {
       tiff.fail("can't be written");
     }
   }
@@ -146,7 +159,7 @@ std::vector<std::string> write_tiff_pages(OutputFile& file, std::span<const Imag
     write_page(tiff, pages[i], big, cancel);
   }
   if (TIFFFlush(tiff.get()) == 0) tiff.fail("can't be written");
-  return std::move(tiff.notes());
+  return tiff.notes().take();
 }
 
 }  // namespace grainless::tools

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// BM3D over a stack: each layer becomes the mean of those that show the same (fusion_plan.h), and
+// BM3D takes out of it what noise is left. How much that is depends on how many layers there were,
+// place by place: with n layers in the window it runs for n of them, for about n / 2, n / 4, …, 1,
+// wherever a pixel needs it, and a pixel between two of these is their mixture. Where nothing else shows the
+// same, a layer is denoised as if it were alone.
+#pragma once
+
+#include <functional>
+
+#include "denoise.h"
+#include "fusion_plan.h"
+#include "plan.h"
+#include "thread_pool.h"
+
+namespace grainless {
+
+// For 31 layers, kMaxDepth on either side.
+inline constexpr int32_t kMostRuns = 6;
+
+struct StackPlan {
+  FusionPlan fusion;
+  Params params;     // of the picture filter
+  NoiseModel noise;  // of a layer alone
+  int32_t halo;      // of the picture filter, whatever it runs for
+};
+
+StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
+                          const NoiseModel& noise);
+
+// The picture filter's plan for a mean of `count` independent layers.
+Plan fused_plan(const StackPlan& stack, double count);
+
+// What a box of a volume of `count` layers of width x height depends on.
+VolumeBox stack_source_box(const StackPlan& stack, const VolumeBox& box, int32_t width,
+                           int32_t height, int32_t count);
+
+// The picture filter, on whatever device there is.
+using RunPicture = std::function<void(const Plan& plan, const ConstImage& source,
+                                      const MutableImage& target, const Callbacks& callbacks)>;
+
+// Fills the target's layers. The same bits for any part, and any number of threads.
+void run_stack(const StackPlan& stack, const VolumePart<ConstImage>& source,
+               const VolumePart<MutableImage>& target, float detail, ThreadPool& pool,
+               const Callbacks& callbacks, const RunPicture& run);
+
+}  // namespace grainless

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""The image changes while the filter works, GIMP refuses, the process dies: never is anything half done."""
+import os
+import pathlib
+
+import numpy as np
+from gi.repository import Gegl, Gimp
+
+import changes
+from faults import judge
+from harness import QUICK, REPORT, SUCCESS, add_layer, call, native_pixels, new_image, reports
+from pauses import FOLDER, STAGES, clear, meanwhile
+
+STACK = {"procedure": "plug-in-grainless-denoise-stack", "auto_sigma": False, "sigma": 12.0, "search": 5, "depth": 1}
+REFUSED = Gimp.PDBStatusType.EXECUTION_ERROR
+
+
+def new_picture(count=1):
+    """An image with layers to denoise, one above them, and a selection."""
+    image = new_image()
+    layers = [add_layer(image, seed=seed, name=f"layer {seed}") for seed in range(1, count + 1)]
+    other = add_layer(image, seed=9, name="other")
+    image.select_rectangle(Gimp.ChannelOps.REPLACE, 13, 7, 31, 22)
+    image.clean_all()
+    return image, layers, other
+
+
+def code_for(image, layer, other, text):
+    return changes.code(image.get_id(), layer.get_id(), other.get_id(), text)
+
+
+def pixels_of(image):
+    """Of all layers, when the image still exists."""
+    if not image.is_valid():
+        return None
+    return [native_pixels(layer).copy() for layer in image.get_layers()]
+
+
+def same(a, b):
+    if a is None or b is None:
+        return a is b
+    return len(a) == len(b) and all(np.array_equal(p, q) for p, q in zip(a, b))
+
+
+def after_the_change(count, text):
+    """What the change alone makes of the picture."""
+    image, layers, other = new_picture(count)
+    scope = {"Gimp": Gimp, "Gegl": Gegl, "image": image, "layer": layers[0], "other": other}
+    exec(text, scope)
+    return pixels_of(image)
+
+
+def check_refused(fault, text, sentence, stage, arguments, count):
+    expected = after_the_change(count, text)
+    image, layers, other = new_picture(count)
+    with meanwhile(STAGES[stage], code_for(image, layers[0], other, text)):
+        status, message = call(image, layers, **arguments)
+    problem = ""
+    if status != REFUSED or sentence not in message or "\n" in message.strip():
+        problem = f"not one sentence with “{sentence}”"
+    elif not same(pixels_of(image), expected):
+        problem = "pixels are not what the user's change made of them"
+    kind = ", stack" if count > 1 else ""
+    judge(fault + kind, stage, "batch", "one sentence, no pixel denoised", f"{status.value_nick}: {message}", problem)
+
+
+def check_allowed(fault, text, arguments):
+    image, layers, other = new_picture()
+    assert call(image, layers, **arguments)[0] == SUCCESS
+    expected = native_pixels(layers[0]).copy()
+    image, layers, other = new_picture()
+    with meanwhile(STAGES["middle"], code_for(image, layers[0], other, text)):
+        status, message = call(image, layers, **arguments)
+    ok = status == SUCCESS and np.array_equal(native_pixels(layers[0]), expected)
+    judge(fault, "middle", "batch", "denoised", f"{status.value_nick}: {message}", "" if ok else "not the usual result")
+
+
+def check_selection_appears():
+    """All was to be denoised, and now only a part is selected."""
+    image = new_image()
+    layer, other = add_layer(image), add_layer(image, seed=9)
+    before = pixels_of(image)
+    with meanwhile(STAGES["middle"], code_for(image, layer, other,
+                                              "image.select_rectangle(Gimp.ChannelOps.REPLACE, 3, 3, 9, 9)")):
+        status, message = call(image, [layer], **QUICK)
+    ok = status == REFUSED and changes.SELECTION in message and same(pixels_of(image), before)
+    judge("selection made", "middle", "batch", "one sentence, no pixel denoised", f"{status.value_nick}: {message}",
+          "" if ok else "not so")
+
+
+def check_stack_order(stage):
+    image, layers, other = new_picture(3)
+    before = pixels_of(image)
+    text = "image.lower_item_to_bottom(other); image.raise_item_to_top(layer)"
+    with meanwhile(STAGES[stage], code_for(image, layers[0], other, text)):
+        status, message = call(image, layers, **STACK)
+    after = [native_pixels(layer) for layer in [other, *reversed(layers)]]
+    ok = status == REFUSED and "The order of the layers changed" in message and same(after, before)
+    judge("layers put in another order, stack", stage, "batch", "one sentence, no pixel denoised",
+          f"{status.value_nick}: {message}", "" if ok else "not so")
+
+
+def check_second_layer(arguments):
+    """What happens to the last of several layers keeps all of them as they are."""
+    for fault, text, sentence in (("last of three layers deleted", "image.remove_layer(other)", changes.GONE),
+                                  ("last of three layers painted", "other.set_pixel(20, 16, Gegl.Color.new('red'))",
+                                   changes.PIXELS),
+                                  ("last of three layers locked", "other.set_lock_content(True)", "are locked")):
+        image, layers, _ = new_picture(3)
+        first_two = [native_pixels(layer).copy() for layer in layers[:2]]
+        with meanwhile("progress 0.95", code_for(image, layers[0], layers[2], text)):
+            status, message = call(image, layers, **arguments)
+        ok = (status == REFUSED and sentence in message
+              and same([native_pixels(layer) for layer in layers[:2]], first_two))
+        judge(fault, "end", "batch", "one sentence, no layer denoised", f"{status.value_nick}: {message}",
+              "" if ok else "not so")
+
+
+def check_nothing_uncomputed(arguments, count):
+    """The selection goes away after the last look at it: what nobody computed stays as it was all the same."""
+    for text in ("Gimp.Selection.none(image)", "Gimp.Selection.translate(image, 9, 9)"):
+        image, layers, other = new_picture(count)
+        before = pixels_of(image)
+        with meanwhile("merge 1", code_for(image, layers[0], other, text)):
+            status, _ = call(image, layers, **arguments)
+        computed = np.zeros(before[0].shape[:2], bool)
+        computed[7:29, 13:44] = True
+        ok = all(np.array_equal(old[~computed], new[~computed]) for old, new in zip(before, pixels_of(image)))
+        judge("selection changed between the last check and the merge" + (", stack" if count > 1 else ""), "merge", "batch",
+              "no pixel outside of what was computed changes", status.value_nick, "" if ok else "such pixels changed")
+
+
+def check_merge_refused(arguments, count):
+    """A refusal is told as it is: nothing changed, or so many layers, which one undo step takes back."""
+    for refused in range(1, count + 1):
+        image, layers, _ = new_picture(count)
+        before = [native_pixels(layer).copy() for layer in layers]
+        clear()
+        (FOLDER / "refuse").write_text(str(refused), encoding="utf-8")
+        try:
+            status, message = call(image, layers, **arguments)
+        finally:
+            clear()
+        changed = [not np.array_equal(native_pixels(layer), old) for layer, old in zip(layers, before)]
+        told = (f"GIMP took the new pixels of {refused - 1} of {count} layers" if refused > 1
+                else "GIMP did not take the new pixels; nothing was changed.")
+        ok = status == REFUSED and told in message and sum(changed) == refused - 1
+        judge(f"GIMP refuses the pixels of layer {refused} of {count}" + (", stack" if "procedure" in arguments else ""),
+              "merge", "batch", "says exactly what changed", f"{status.value_nick}: {message}",
+              "" if ok else f"{sum(changed)} layers changed")
+
+
+def check_killed(stage, arguments, count):
+    """The filter's process is killed: its caller hears of it, no pixel has changed, and the next run works."""
+    image, layers, other = new_picture(count)
+    before = pixels_of(image)
+    with meanwhile(STAGES[stage], "os.kill(filter_pid, 9); time.sleep(0.1)"):
+        status, message = call(image, layers, **arguments)
+    problem = ""
+    if status == SUCCESS:
+        problem = "the caller was told that all went well"
+    elif not same(pixels_of(image), before) or image.is_dirty():
+        problem = "the image has changed"
+    elif call(image, layers, **arguments)[0] != SUCCESS:
+        problem = "the next run fails"
+    judge("kill -9 of the plug-in" + (", stack" if count > 1 else ""), stage, "batch", "an error, no pixel changes",
+          f"{status.value_nick}: {message}", problem)
+
+
+def settings_file(name):
+    folder = pathlib.Path(Gimp.directory()) / "plug-in-settings"
+    folder.mkdir(exist_ok=True)
+    return folder / f"GimpProcedureConfigRun-{name}.last"
+
+
+def check_settings(fault, contents):
+    """Settings of the last run that can't be read: the defaults are used."""
+    path = settings_file("plug-in-grainless-denoise")
+    image, layers, _ = new_picture()
+    expected = call(image, layers)[0], native_pixels(layers[0]).copy()
+    image, layers, _ = new_picture()
+    if contents is None:
+        path.mkdir()
+    else:
+        path.write_bytes(contents)
+    try:
+        status, message = call(image, layers, run_mode=Gimp.RunMode.WITH_LAST_VALS)
+    finally:
+        path.rmdir() if contents is None else path.unlink()
+    ok = status == SUCCESS == expected[0] and np.array_equal(native_pixels(layers[0]), expected[1])
+    judge(fault, "begin", "batch", "the defaults are used", f"{status.value_nick}: {message}",
+          "" if ok else "not the defaults' result")
+
+
+SETTINGS = {"settings file of random bytes": bytes(range(256)) * 4,
+            "settings file cut off": b'# settings\n\n(method "nl',
+            "settings file empty": b"",
+            "settings with values out of range": b'(sigma 1e9)\n(search -5)\n(method "median")\n(strength nan)\n',
+            "settings file is a folder": None}
+
+
+def check_module(fault, contents):
+    """A CUDA module that can't be used: the processor does the work, and the report says why."""
+    module = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless" / "grainless-cuda.so"
+    kept = module.with_suffix(".kept")
+    if module.exists():
+        module.rename(kept)
+    try:
+        if contents is not None:
+            module.write_bytes(contents)
+        image, layers, _ = new_picture()
+        REPORT.unlink(missing_ok=True)
+        status, message = call(image, layers, **(QUICK | {"device": "cuda"}))
+        told = reports()
+    finally:
+        module.unlink(missing_ok=True)
+        if kept.exists():
+            kept.rename(module)
+    problem = ""
+    if status != SUCCESS:
+        problem = "it did not run"
+    elif told[0]["device"] != "cpu" or not told[0]["fallback"]:
+        problem = f"not told: {told[0]}"
+    judge(fault, "begin", "batch", "the processor does it, and the reason is told",
+          f"{status.value_nick}: {'; '.join(told[0]['fallback']) if told else message}", problem)
+
+
+MODULES = {"CUDA module missing": None, "CUDA module empty": b"", "CUDA module of random bytes": bytes(range(256)) * 64,
+           "CUDA module cut off": b"\x7fELF\x02\x01\x01" + bytes(400)}
+
+
+def cases():
+    for fault, text, sentence in changes.REFUSED:
+        for stage in list(STAGES)[fault in changes.ONCE_READ:]:
+            told = changes.END_SENTENCES.get(fault, sentence) if stage == "end" else sentence
+            yield (f"fault: {fault} at the {stage}",
+                   lambda f=fault, t=text, s=told, at=stage: check_refused(f, t, s, at, QUICK, 1))
+        sentence = changes.STACK_SENTENCES.get(fault, sentence)
+        yield f"fault: {fault}, stack", lambda f=fault, t=text, s=sentence: check_refused(f, t, s, "middle", STACK, 3)
+    for fault, text in changes.ALLOWED:
+        yield f"fault: {fault} is allowed", lambda f=fault, t=text: check_allowed(f, t, QUICK)
+    yield "fault: a selection appears", check_selection_appears
+    for stage in STAGES:
+        yield f"fault: stack in another order at the {stage}", lambda at=stage: check_stack_order(at)
+    yield "fault: the last of several layers changes", lambda: check_second_layer(QUICK)
+    yield "fault: the last layer of a stack changes", lambda: check_second_layer(STACK)
+    yield "fault: nothing uncomputed is merged", lambda: check_nothing_uncomputed(QUICK, 1)
+    yield "fault: nothing uncomputed is merged, stack", lambda: check_nothing_uncomputed(STACK, 3)
+    yield "fault: GIMP refuses a merge", lambda: check_merge_refused(QUICK, 3)
+    yield "fault: GIMP refuses a merge, stack", lambda: check_merge_refused(STACK, 3)
+    for stage in STAGES:
+        yield f"fault: kill -9 at the {stage}", lambda at=stage: check_killed(at, QUICK, 1)
+        yield f"fault: kill -9 at the {stage}, stack", lambda at=stage: check_killed(at, STACK, 3)
+    for fault, contents in SETTINGS.items():
+        yield f"fault: {fault}", lambda f=fault, c=contents: check_settings(f, c)
+    for fault, contents in MODULES.items():
+        yield f"fault: {fault}", lambda f=fault, c=contents: check_module(f, c)

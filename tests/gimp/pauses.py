@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Holding the filter at a stage of its work, from outside of GIMP (tests/gimp/pause.cpp and meanwhile.py)."""
+import contextlib
+import json
+import os
+import pathlib
+import time
+
+FOLDER = pathlib.Path(os.environ.get("GRAINLESS_PAUSE", ""))
+FILES = ("at", "reached", "action.py", "done.json", "refuse")
+# The first progress, the middle of the computing, and the new pixels ready in the shadow buffer.
+STAGES = {"begin": "progress 0", "middle": "progress 0.4", "end": "progress 0.99"}
+
+
+def clear():
+    for name in FILES:
+        (FOLDER / name).unlink(missing_ok=True)
+
+
+def wait_until_done(what, patience=60):
+    done, end = FOLDER / "done.json", time.monotonic() + patience
+    while not done.exists() and time.monotonic() < end:  # a killed filter's caller may be faster
+        time.sleep(0.01)
+    assert done.exists(), f"{what}: the filter never came there"
+    error = json.loads(done.read_text(encoding="utf-8"))["error"]
+    assert error is None, error
+
+
+@contextlib.contextmanager
+def meanwhile(stage, code):
+    """What runs inside is held at the stage, and the code run then."""
+    clear()
+    (FOLDER / "action.py").write_text(code, encoding="utf-8")
+    (FOLDER / "at").write_text(stage, encoding="utf-8")
+    try:
+        yield
+        wait_until_done(stage, 5)
+    finally:
+        clear()
+
+
+def at_once(code):
+    """Somebody else in GIMP runs the code now."""
+    clear()
+    (FOLDER / "action.py").write_text(code, encoding="utf-8")
+    (FOLDER / "reached").write_text("0", encoding="utf-8")
+    wait_until_done("at once")
+    clear()

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: MIT
+"""What goes wrong while the dialog is open or works: the image changes, Cancel at every moment, the filter or GIMP dies,
+settings and modules that can't be read: drive_faults.py WORK"""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gimp"))
+import changes  # noqa: E402
+import desktop  # noqa: E402
+import pauses  # noqa: E402
+from desktop import click, find_all, wait_for  # noqa: E402
+from faults import judge  # noqa: E402
+from pauses import STAGES, meanwhile  # noqa: E402
+from session import Session, Window, active_title, outline  # noqa: E402
+
+PICTURE = ("Grainless Denoise", "plug-in-grainless-denoise")
+STACK = ("Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack")
+SETTINGS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "plug-in-settings"
+QUICK = {PICTURE: '(method "nlm")\n(auto-sigma no)\n(sigma 12)\n(search 11)\n',
+         STACK: "(auto-sigma no)\n(sigma 12)\n(search 5)\n(depth 1)\n"}
+# Of tests/gimp/changes.py: what goes another way with a window. The others are tested without.
+CHANGES = ["selection removed", "selection moved", "image scaled up", "image cropped", "image turned grey", "layer moved",
+           "layer locked", "layer deleted", "one pixel painted"]
+STACK_CHANGES = ["selection removed", "layer deleted", "one pixel painted"]
+
+
+def settings_file(subject):
+    SETTINGS.mkdir(exist_ok=True)
+    return SETTINGS / f"GimpProcedureConfigRun-{subject[1]}.last"
+
+
+def open_window(session, subject, count=1):
+    """A small picture, and the dialog with settings that are computed at once; the picture's numbers and pixels."""
+    settings_file(subject).write_text(QUICK[subject], encoding="utf-8")
+    picture = session.ask("open_fault_picture", count)
+    window = Window(session, *subject)
+    wait_for("the preview", lambda: window.label("Preview by"))
+    return picture, window
+
+
+def changed_while_working(session, fault, text, sentence, stage, subject=PICTURE, count=1):
+    twin = session.ask("open_fault_picture", count)
+    code = changes.code(twin["image"], twin["layer"], twin["other"], text)
+    expected = session.ask("change", twin["image"], code)
+    picture, window = open_window(session, subject, count)
+    with meanwhile(STAGES[stage], changes.code(picture["image"], picture["layer"], picture["other"], text)):
+        answer = window.end("OK")
+    problem = ""
+    if answer["status"] != "execution-error" or sentence not in answer["message"]:
+        problem = f"not one sentence with “{sentence}”"
+    elif session.ask("image_pixels", picture["image"]) != expected:
+        problem = "pixels are not what the user's change made of them"
+    judge(fault + (", stack" if count > 1 else ""), stage, "dialog", "one sentence, no pixel denoised",
+          f"{answer['status']}: {answer['message']}", problem)
+
+
+def changed_before_ok(session, fault, text, sentence, subject, count):
+    """The dialog is open, its preview done, and then OK."""
+    picture, window = open_window(session, subject, count)
+    pauses.at_once(changes.code(picture["image"], picture["layer"], picture["other"], text))
+    time.sleep(0.5)  # the dialog goes on
+    answer = window.end("OK")
+    ok = answer["status"] == "execution-error" and sentence in answer["message"]
+    judge(fault + (", stack" if count > 1 else ""), "dialog open, before OK", "dialog", "one sentence",
+          f"{answer['status']}: {answer['message']}", "" if ok else "not so")
+
+
+def closed(session, when, subject, count):
+    """The image's window is closed. Opened from the menu: GIMP keeps an image for the script that called the filter."""
+    settings_file(subject).write_text(QUICK[subject], encoding="utf-8")
+    session.ask("open_fault_picture", count)
+    menu = wait_for("the menu", lambda: next(iter(find_all(
+        desktop.application("gimp"), "menu item", lambda name: name.startswith(subject[0] + "…"))), None))
+    wait_for("its sensitivity", lambda: desktop.is_sensitive(menu), 20)
+    click(menu)
+    window = Window.already_open(session, subject[0])
+    wait_for("the preview", lambda: window.label("Preview by"))
+    process = filter_process(session)
+    if when == "before OK":
+        session.ask("close_display")
+        click(window.widget("button", "OK"))
+    else:
+        with meanwhile(STAGES[when], "import time"):
+            (pauses.FOLDER / "action.py").write_text("Gimp.get_images()[0]\nGimp.Display.get_by_id(%d).delete()\n"
+                                                     % session.ask("display_number"), encoding="utf-8")
+            click(window.widget("button", "OK"))
+            wait_for("the closing", lambda: (pauses.FOLDER / "done.json").exists(), 60)
+    wait_for("the dialog's end", lambda: desktop.application("grainless") is None)
+    said = wait_for("the sentence", lambda: next(iter(find_all(
+        desktop.application("gimp"), "label", lambda text: changes.CLOSED in text)), None), 20)
+    crashed = find_all(desktop.application("gimp"), "label", lambda text: "crashed" in text)
+    judge("image closed" + (", stack" if count > 1 else ""), when, "dialog", "one sentence, no crash",
+          said.get_name(), "GIMP says that the plug-in crashed" if crashed else "")
+    session.ask("forget_display")
+
+
+def gone_while_reading(session, subject, count):
+    """A large layer is deleted while the preview reads it: the dialog says so, and goes on."""
+    settings_file(subject).write_text(QUICK[subject], encoding="utf-8")
+    session.ask("open_layer", 5000, 4000, "u8", 12, count)
+    number = session.ask("image_number")
+    window = Window(session, *subject)
+    pauses.at_once(f"image = Gimp.Image.get_by_id({number})\nimage.remove_layer(image.get_layers()[-1])\n")
+    said = wait_for("the reason", lambda: window.label(changes.GONE) or window.label("Preview by"))
+    answer = window.end("OK")
+    ok = answer["status"] == "execution-error" and changes.GONE in answer["message"]
+    judge("layer deleted" + (", stack" if count > 1 else ""), "preview reads it", "dialog", "one sentence",
+          f"{said} / {answer['status']}: {answer['message']}", "" if ok else "not so")
+
+
+def cancelled(session, stage, subject, count):
+    """Escape at a moment leads back to the dialog, and no pixel has changed."""
+    picture, window = open_window(session, subject, count)
+    wait_for("the keyboard", lambda: active_title() == subject[0], 20)
+    with meanwhile(STAGES[stage], "os.system('xdotool key Escape'); time.sleep(0.2)"):
+        ok = window.widget("button", "OK")
+        click(ok)
+        wait_for("the work", lambda: (pauses.FOLDER / "done.json").exists(), 60)
+    wait_for("the dialog after the work", lambda: desktop.is_sensitive(window.widget("button", "OK")), 20)
+    answer = window.end("Cancel")
+    problem = ""
+    if answer["status"] != "cancel" or answer["dirty"]:
+        problem = f"not cancelled, or the image is marked as changed: {answer}"
+    elif session.ask("image_pixels", picture["image"]) != picture["all"]:
+        problem = "pixels changed"
+    judge("cancel in the dialog" + (", stack" if count > 1 else ""), stage, "dialog",
+          "back to the dialog, no pixel changes", answer["status"], problem)
+
+
+def killed(session, stage, subject, count):
+    """kill -9: GIMP lives on, no pixel has changed, and the filter opens again."""
+    picture, window = open_window(session, subject, count)
+    if stage == "dialog open":
+        process = filter_process(session)
+        os.kill(process, signal.SIGKILL)
+        answer = window.gone()
+    else:
+        with meanwhile(STAGES[stage], "os.kill(filter_pid, 9); time.sleep(0.1)"):
+            click(window.widget("button", "OK"))
+            answer = window.gone()
+    problem = ""
+    if answer["status"] == "success":
+        problem = "the caller was told that all went well"
+    elif session.ask("image_pixels", picture["image"]) != picture["all"] or answer["dirty"]:
+        problem = "the image has changed"
+    judge("kill -9 of the plug-in" + (", stack" if count > 1 else ""), stage, "dialog",
+          "GIMP goes on, no pixel changes", answer["status"], problem)
+
+
+def children(process):
+    """Its processes, and theirs."""
+    found = subprocess.run(["pgrep", "-P", str(process)], capture_output=True, text=True, check=False).stdout.split()
+    return [int(child) for child in found] + [one for child in found for one in children(child)]
+
+
+def filter_process(session):
+    return next(child for child in children(session.process.pid)
+                if pathlib.Path(f"/proc/{child}/comm").read_text().strip() == "grainless")
+
+
+def bad_settings(session, fault, contents):
+    """The dialog opens with the defaults, and works."""
+    path = settings_file(PICTURE)
+    path.unlink(missing_ok=True)
+    session.ask("open_fault_picture", 1)
+    path.write_bytes(contents)
+    window = Window(session, *PICTURE)
+    wait_for("the preview", lambda: window.label("Preview by"))
+    shown = (window.selected("Method"), window.number("Strength"), window.number("Search window"))
+    answer = window.end("OK")
+    ok = shown == ("BM3D (best quality)", 100, 0) and answer["status"] == "success"
+    judge(fault, "begin", "dialog", "the defaults are used", f"{shown}, {answer['status']}", "" if ok else "not so")
+
+
+def bad_module(session, contents):
+    """The processor does the work, and the dialog says why."""
+    module = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless" / "grainless-cuda.so"
+    kept = module.with_suffix(".kept")
+    if module.exists():
+        module.rename(kept)
+    try:
+        module.write_bytes(contents)
+        settings_file(PICTURE).write_text(QUICK[PICTURE] + '(device "cuda")\n', encoding="utf-8")
+        session.ask("open_fault_picture", 1)
+        window = Window(session, *PICTURE)
+        wait_for("the preview", lambda: window.label("Preview by"))
+        said = window.label("grainless-cuda.so") or ""
+        answer = window.end("OK")
+    finally:
+        module.unlink(missing_ok=True)
+        if kept.exists():
+            kept.rename(module)
+    judge("CUDA module corrupt", "begin", "dialog", "the processor does it, and the reason is shown",
+          f"{said} {answer['status']}", "" if said and answer["status"] == "success" else "not so")
+
+
+def gimp_ends(session, how):
+    """GIMP ends while the filter works: no process of either stays."""
+    _, window = open_window(session, PICTURE)
+    process = filter_process(session)
+    with meanwhile(STAGES["middle"], f"os.kill(os.getppid(), {int(how)}); time.sleep(0.5)"):
+        click(window.widget("button", "OK"))
+        session.process.wait(60)
+    end = time.monotonic() + 20
+    while pathlib.Path(f"/proc/{process}").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    left = pathlib.Path(f"/proc/{process}").exists()
+    judge(f"GIMP gets {how.name}", "middle", "dialog", "the plug-in ends, too", "still there" if left else "ended",
+          "a process is left" if left else "")
+
+
+def steps(session):
+    refused = {fault: (text, sentence) for fault, text, sentence in changes.REFUSED}
+    for fault in CHANGES:
+        for stage in list(STAGES)[fault in changes.ONCE_READ:]:
+            yield (f"{fault} at the {stage}",
+                   lambda f=fault, at=stage: changed_while_working(session, f, *refused[f], at))
+    for fault in STACK_CHANGES:
+        yield (f"{fault}, stack",
+               lambda f=fault: changed_while_working(session, f, *refused[f], "middle", STACK, 3))
+    for subject, count in ((PICTURE, 1), (STACK, 3)):
+        kind = ", stack" if count > 1 else ""
+        for when in ("before OK", *STAGES):
+            yield f"image closed {when}{kind}", lambda w=when, s=subject, c=count: closed(session, w, s, c)
+        for fault in ("layer deleted", "layer locked"):
+            yield (f"{fault} before OK{kind}",
+                   lambda f=fault, s=subject, c=count: changed_before_ok(session, f, *refused[f], s, c))
+        yield f"layer deleted while it is read{kind}", lambda s=subject, c=count: gone_while_reading(session, s, c)
+        for stage in STAGES:
+            yield f"cancel at the {stage}{kind}", lambda at=stage, s=subject, c=count: cancelled(session, at, s, c)
+        for stage in ("dialog open", *STAGES):
+            yield f"kill -9: {stage}{kind}", lambda at=stage, s=subject, c=count: killed(session, at, s, c)
+    yield "settings of random bytes", lambda: bad_settings(session, "settings file of random bytes", bytes(range(256)) * 4)
+    yield "settings cut off", lambda: bad_settings(session, "settings file cut off", b'# settings\n\n(method "nl')
+    yield "a corrupt CUDA module", lambda: bad_module(session, bytes(range(256)) * 64)
+
+
+def run_steps(session, found):
+    """One case's failure doesn't hide the others'."""
+    failed = 0
+    for step, body in found:
+        if os.environ.get("GRAINLESS_CASES", "") not in step:
+            continue
+        begun = time.monotonic()
+        try:
+            body()
+            print(f"ok - {step}\n# {time.monotonic() - begun:.1f} s", flush=True)
+        except Exception:
+            failed += 1
+            subprocess.run(["import", "-window", "root", str(session.work / f"failed{failed}.png")], check=False)
+            print(f"not ok - {step}")
+            print("\n".join("# " + line for line in (traceback.format_exc() + outline(desktop.application("grainless")))
+                            .splitlines()), flush=True)
+            leave_dialog(session)
+    return failed
+
+
+def leave_dialog(session):
+    """So that the next case can begin."""
+    pauses.clear()
+    if desktop.application("grainless") is not None:
+        os.kill(filter_process(session), signal.SIGKILL)
+        session.finish()
+
+
+def main():
+    work = pathlib.Path(sys.argv[1])
+    failed = 0
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        session = Session(work)
+        try:
+            wait_for("GIMP", lambda: desktop.application("gimp"))
+            if how == signal.SIGTERM:
+                failed += run_steps(session, steps(session))
+            failed += run_steps(session, [(f"GIMP gets {how.name} in mid-work", lambda s=session, h=how: gimp_ends(s, h))])
+        finally:
+            session.close()
+    print("# end", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+// BM3D over stacks of layers: what it gains where they show the same, and that nothing is lost where
+// they don't.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/denoise.h"
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::TestImage;
+using Stack = std::vector<TestImage>;
+
+constexpr float kSigma = 20;
+constexpr PixelFormat kColour{Component::kU8, 3};
+
+Params stack_params() {
+  Params params;
+  params.auto_sigma = false;
+  params.sigma = kSigma;
+  params.quality = static_cast<int32_t>(Quality::kFast);
+  params.search = 13;
+  return params;
+}
+
+// The same picture with noise of its own on every layer.
+Stack burst(PixelFormat format, int32_t count, int32_t width = 96, int32_t height = 80) {
+  Stack layers;
+  for (int32_t z = 0; z < count; ++z) {
+    layers.push_back(test::noisy_picture(format, width, height, kSigma, 5 + z));
+  }
+  return layers;
+}
+
+// Moved by a few pixels; what was beyond the border repeats it.
+TestImage moved(const TestImage& image, int32_t by) {
+  TestImage result = image;
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      for (int32_t c = 0; c < image.format.channels; ++c) {
+        result.set(x, y, c, image.get(std::clamp(x - by, 0, image.width - 1), y, c));
+      }
+    }
+  }
+  return result;
+}
+
+TestImage clean(PixelFormat format, int32_t width = 96, int32_t height = 80) {
+  return test::noisy_picture(format, width, height, 0);
+}
+
+std::vector<ConstImage> views(const Stack& stack) {
+  std::vector<ConstImage> views;
+  for (const TestImage& layer : stack) views.push_back(layer.view());
+  return views;
+}
+
+std::vector<MutableImage> targets(Stack& stack) {
+  std::vector<MutableImage> targets;
+  for (TestImage& layer : stack) targets.push_back(layer.target());
+  return targets;
+}
+
+Stack denoised(const Params& params, int32_t depth, const Stack& stack, int32_t threads = 2) {
+  Engine engine({"", threads});
+  Stack results = stack;
+  Report report;
+  const Status status =
+      engine.denoise_volume(params, depth, views(stack), targets(results), {}, report);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return results;
+}
+
+TestImage alone(const Params& params, const TestImage& image) {
+  Engine engine({"", 2});
+  TestImage result = image;
+  Report report;
+  NoiseModel noise;
+  EXPECT_TRUE(engine.noise_for(params, image.view(), {}, noise, nullptr).ok());
+  EXPECT_TRUE(engine.denoise(params, noise, image.view(), result.target(), {}, report).ok());
+  return result;
+}
+
+TestImage mean_of(const Stack& stack) {
+  TestImage mean = stack.front();
+  for (int32_t y = 0; y < mean.height; ++y) {
+    for (int32_t x = 0; x < mean.width; ++x) {
+      for (int32_t c = 0; c < mean.format.channels; ++c) {
+        float sum = 0;
+        for (const TestImage& layer : stack) sum += layer.get(x, y, c);
+        mean.set(x, y, c, sum / static_cast<float>(stack.size()));
+      }
+    }
+  }
+  return mean;
+}
+
+TEST(Stack, IsBetterThanALayerAloneAndThanThePlainMean) {
+  for (const PixelFormat format : {kColour, PixelFormat{Component::kU16, 1}}) {
+    const Stack layers = burst(format, 4);
+    const TestImage truth = clean(format);
+    const double single = test::psnr(alone(stack_params(), layers[0]), truth);
+    const double plain = test::psnr(mean_of(layers), truth);
+    for (const int32_t depth : {3, 15}) {
+      for (const TestImage& result : denoised(stack_params(), depth, layers)) {
+        EXPECT_GT(test::psnr(result, truth), single + 2.0) << "depth " << depth;
+        EXPECT_GT(test::psnr(result, truth), plain + 2.0) << "depth " << depth;
+      }
+    }
+  }
+}
+
+TEST(Stack, LayersThatMovedTakeNothingFromOneAlone) {
+  const Stack still = burst(kColour, 4);
+  const TestImage truth = clean(kColour);
+  const double single = test::psnr(alone(stack_params(), still[0]), truth);
+  for (const int32_t by : {1, 3, 11}) {
+    Stack layers = still;
+    for (size_t z = 1; z < layers.size(); ++z) layers[z] = moved(layers[z], by * static_cast<int32_t>(z));
+    EXPECT_GT(test::psnr(denoised(stack_params(), 3, layers)[0], truth), single - 0.05) << by;
+  }
+  Stack others = still;
+  for (size_t z = 1; z < others.size(); ++z) {
+    for (int32_t y = 0; y < others[z].height; ++y) {
+      for (int32_t x = 0; x < others[z].width; ++x) {
+        for (int32_t c = 0; c < 3; ++c) others[z].set(x, y, c, 255 - still[z].get(x, y, c));
+      }
+    }
+  }
+  EXPECT_GT(test::psnr(denoised(stack_params(), 3, others)[0], truth), single - 0.05);
+}
+
+// Frames that are held, as in animations, show the same noise again: nothing is learnt from them.
+TEST(Stack, HeldFramesAreOneLayer) {
+  const TestImage one = burst(kColour, 1).front();
+  const Stack held(5, one);
+  const TestImage expected = alone(stack_params(), one);
+  for (const TestImage& result : denoised(stack_params(), 3, held)) {
+    EXPECT_LE(test::largest_difference(result, expected), 1.0f);
+  }
+}
+
+TEST(Stack, AStackOfOneIsThePictureAlone) {
+  const Stack one = burst(kColour, 1);
+  EXPECT_LE(test::largest_difference(denoised(stack_params(), 2, one)[0],
+                                     alone(stack_params(), one[0])),
+            1.0f);
+}
+
+TEST(Stack, ThreadsDoNotMatter) {
+  const Stack layers = burst({Component::kFloat, 3}, 3, 300, 90);
+  const Stack one = denoised(stack_params(), 2, layers, 1);
+  const Stack three = denoised(stack_params(), 2, layers, 3);
+  for (size_t z = 0; z < layers.size(); ++z) EXPECT_EQ(one[z].bytes, three[z].bytes);
+}
+
+// What a preview asks for, from no more than volume_source() of it.
+TEST(Stack, APartHasTheBitsOfTheWhole) {
+  Engine engine({"", 2});
+  for (const PixelFormat format : {kColour, PixelFormat{Component::kFloat, 2}}) {
+    const int32_t width = 280, height = 150, count = 4, depth = 2;
+    Stack layers = burst(format, count, width, height);
+    layers[3] = moved(layers[3], 5);
+    if (format.has_alpha()) {
+      for (TestImage& layer : layers) {
+        for (int32_t y = 20; y < 60; ++y) {
+          for (int32_t x = 30; x < 70; ++x) layer.set(x, y, format.channels - 1, 0);
+        }
+      }
+    }
+    Params params = stack_params();
+    params.detail = 20;
+    NoiseModel noise = white_noise(format.colours(), kSigma);
+    noise.levels = 3;
+    for (int32_t c = 0; c < noise.channels; ++c) {
+      noise.sigma[1][c] = 0.6f * kSigma;
+      noise.sigma[2][c] = 0.4f * kSigma;
+      noise.white[c] = false;
+    }
+    const Stack whole = [&] {
+      Stack results = layers;
+      Report report;
+      const std::vector<ConstImage> sources = views(layers);
+      const std::vector<MutableImage> into = targets(results);
+      EXPECT_TRUE(engine
+                      .denoise_volume_part(params, depth, noise, {count, 0, sources},
+                                           {count, 0, into}, {}, report)
+                      .ok());
+      EXPECT_TRUE(report.changed);
+      return results;
+    }();
+    for (const Rect& rect : {Rect{93, 41, 50, 30}, Rect{0, 0, 9, 5}, Rect{279, 149, 1, 1}}) {
+      for (const int32_t z : {0, 2}) {
+        VolumeBox needed;
+        ASSERT_TRUE(engine
+                        .volume_source(params, depth, format, noise, {rect, z, 1}, width, height,
+                                       count, needed)
+                        .ok());
+        std::vector<ConstImage> sources;
+        for (int32_t i = needed.first; i < needed.first + needed.layers; ++i) {
+          sources.push_back(layers[i].view(needed.rect));
+        }
+        TestImage part(format, width, height);
+        const MutableImage target = part.target(rect);
+        Report report;
+        const Status status = engine.denoise_volume_part(
+            params, depth, noise, {count, needed.first, sources}, {count, z, {&target, 1}}, {}, report);
+        ASSERT_TRUE(status.ok()) << status.message();
+        for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+          for (int32_t x = rect.x; x < rect.right(); ++x) {
+            for (int32_t c = 0; c < format.channels; ++c) {
+              ASSERT_EQ(part.get(x, y, c), whole[z].get(x, y, c)) << x << ", " << y;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Stack, LightnessAndColourAreApart) {
+  const Stack layers = burst({Component::kFloat, 3}, 3);
+  Params params = stack_params();
+  params.luma = 0;
+  const TestImage colour = denoised(params, 2, layers)[1];
+  float most = 0;
+  for (int32_t y = 0; y < colour.height; ++y) {
+    for (int32_t x = 0; x < colour.width; ++x) {
+      float change = 0;
+      for (int32_t c = 0; c < 3; ++c) change += colour.get(x, y, c) - layers[1].get(x, y, c);
+      most = std::max(most, std::fabs(change));
+    }
+  }
+  EXPECT_LT(most, 0.01f) << "of lightness";
+  params.luma = 100;
+  params.strength = 1;
+  EXPECT_LT(test::largest_difference(denoised(params, 2, layers)[1], layers[1]), 3.0f);
+}
+
+TEST(Stack, MoreStrengthLeavesNoMoreNoise) {
+  const Stack layers = burst(kColour, 4);
+  const TestImage truth = clean(kColour);
+  double before = 0;
+  for (const double strength : {5.0, 25.0, 50.0, 75.0, 100.0}) {
+    Params params = stack_params();
+    params.strength = strength;
+    const double found = test::psnr(denoised(params, 3, layers)[1], truth);
+    EXPECT_GT(found, before) << strength;
+    before = found;
+  }
+}
+
+TEST(Stack, AConstantStaysAndWhatIsNoNumberIsLeft) {
+  Stack layers(3, TestImage({Component::kFloat, 3}, 64, 48));
+  for (TestImage& layer : layers) {
+    for (int32_t y = 0; y < 48; ++y) {
+      for (int32_t x = 0; x < 64; ++x) {
+        for (int32_t c = 0; c < 3; ++c) layer.set(x, y, c, 77);
+      }
+    }
+  }
+  EXPECT_LT(test::largest_difference(denoised(stack_params(), 2, layers)[1], layers[1]), 1e-3f);
+  layers[1].set(20, 20, 1, std::numeric_limits<float>::quiet_NaN());
+  layers[0].set(30, 20, 0, std::numeric_limits<float>::infinity());
+  const Stack results = denoised(stack_params(), 2, layers);
+  EXPECT_TRUE(std::isnan(results[1].get(20, 20, 1)));
+  EXPECT_TRUE(std::isinf(results[0].get(30, 20, 0)));
+  for (const TestImage& result : results) {
+    EXPECT_NEAR(result.get(19, 20, 1), 77, 1e-3f);
+    EXPECT_NEAR(result.get(31, 20, 0), 77, 1e-3f);
+  }
+}
+
+// What a camera does: noise that depends on brightness.
+TEST(Stack, TheNoiseOfEachToneIsMeasured) {
+  Stack layers(4, TestImage(kColour, 512, 256));
+  uint32_t seed = 1;
+  for (TestImage& layer : layers) {
+    const TestImage calm = test::noisy_picture({Component::kFloat, 3}, 512, 256, 6, seed++);
+    const TestImage still = test::noisy_picture({Component::kFloat, 3}, 512, 256, 0);
+    for (int32_t y = 0; y < 256; ++y) {
+      for (int32_t x = 0; x < 512; ++x) {
+        for (int32_t c = 0; c < 3; ++c) {
+          const float noise = calm.get(x, y, c) - still.get(x, y, c);
+          layer.set(x, y, c, x < 256 ? 70 + 2 * noise : 180 + noise);
+        }
+      }
+    }
+  }
+  Engine engine({"", 2});
+  Params params;
+  NoiseModel noise;
+  ASSERT_TRUE(engine.volume_noise(params, views(layers), {}, noise, nullptr).ok());
+  const double dark = noise.sigma[0][0] * std::sqrt(noise.tones[4]);
+  const double bright = noise.sigma[0][0] * std::sqrt(noise.tones[11]);
+  EXPECT_NEAR(dark, 12, 1.5);
+  EXPECT_NEAR(bright, 6, 1);
+  EXPECT_GT(noise.unevenness, 1.2);
+}
+
+}  // namespace
+}  // namespace grainless

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: MIT
+#include "checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "engine/pixel_math.h"
+#include "engine/plan.h"
+#include "engine/volume_plan.h"
+
+namespace grainless::sweep {
+namespace {
+
+using test::TestImage;
+using Pictures = std::vector<TestImage>;
+
+// Half a step that rounding may add (DESIGN, promise 8), and what float's own rounding may.
+constexpr double kHalfStep = 0.5, kFloatRounding = 2e-5;
+constexpr int64_t kFewValues = 64;
+// Ties between equally distant patches are broken in raster order: a few groups of BM3D differ
+// between a picture and its transpose. In sigmas, and steps.
+constexpr double kTurnedSigmas = 1.0, kTurnedSteps = 0.25;
+// Sums in another order. A filled pixel's last bits may move its match value by one, with which a
+// pair of Shapiro-Wilk's is lost or won, and a card sums up to a million terms: then they are
+// compared by the root of the mean square.
+constexpr double kTurnedRounding = 1e-3, kTurnedElsewhere = 0.03;
+constexpr double kLeastAgreement = 80.0;  // dB
+// Of the samples of one 8-bit picture: what 80 dB allow. Of all together: summary() of main.cpp.
+constexpr double kDifferentShare = 6.5e-3, kDifferentSamples = 6;
+// The engine's word for a plan that a card in good order can't do.
+constexpr char kLeftOut[] = "shared memory is too small";
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+// A rectangle of some layers.
+struct Box {
+  Rect rect;
+  int32_t first = 0, layers = 1;
+};
+
+class Checker {
+ public:
+  Checker(const Draw& draw, Engines& engines, Agreement& agreement)
+      : draw_(draw),
+        engines_(engines),
+        agreement_(agreement),
+        params_(draw.params),
+        input_(pictures_of(draw)),
+        random_(static_cast<uint32_t>(draw.seed)) {
+    params_.device = engines.device;
+  }
+
+  std::vector<Failure> run() {
+    if (!measure()) return std::move(failures_);
+    result_ = denoised(engines_.tested, params_, input_);
+    agreement_.left_out += left_out_;
+    if (left_out_ || !failures_.empty()) return std::move(failures_);
+    check_report();
+    check_pixels();
+    check_distance();
+    check_constant();
+    check_identities();
+    check_repeats();
+    check_parts();
+    check_turned();
+    check_agreement();
+    return std::move(failures_);
+  }
+
+ private:
+  void fail(const char* check, const std::string& what) {
+    for (const Failure& failure : failures_) {
+      if (failure.check == check) return;  // one of a kind
+    }
+    failures_.push_back({check, what});
+  }
+
+  bool volume() const { return draw_.layers > 0; }
+  int32_t colours() const { return draw_.format.colours(); }
+  Rect whole() const { return {0, 0, draw_.width, draw_.height}; }
+  bool valid(const TestImage& image, int32_t x, int32_t y) const {
+    return pixel_is_valid(pixel_at(image.view(), x, y), draw_.format);
+  }
+
+  // Whether a pixel's distances mean anything: valid, and of a size that others share.
+  bool counts(size_t z, int32_t x, int32_t y) const {
+    if (!valid(input_[z], x, y)) return false;
+    for (int32_t c = 0; c < colours(); ++c) {
+      if (!(std::abs(input_[z].get(x, y, c)) < kFar)) return false;
+    }
+    return true;
+  }
+
+  static std::vector<ConstImage> views(const Pictures& pictures) {
+    std::vector<ConstImage> result;
+    for (const TestImage& picture : pictures) result.push_back(picture.view());
+    return result;
+  }
+
+  bool measure() {
+    const Status status =
+        volume() ? engines_.one.volume_noise(params_, views(input_), {}, noise_, nullptr)
+                 : engines_.one.noise_for(params_, input_[0].view(), {}, noise_, nullptr);
+    if (!status.ok()) fail("status", status.message());
+    for (int32_t l = 0; l < noise_.levels; ++l) {
+      for (int32_t c = 0; c < noise_.channels; ++c) {
+        const double sigma = double{noise_.sigma[l][c]};
+        if (!(sigma >= 0 && sigma < 1e4)) fail("estimate", "sigma is " + number(sigma));
+      }
+    }
+    return failures_.empty();
+  }
+
+  // The result over a box, from a source that holds no more than was asked for.
+  Pictures part(Engine& engine, const Params& params, const Pictures& input, const Box& box) {
+    const int32_t width = input[0].width, height = input[0].height;
+    const auto count = static_cast<int32_t>(input.size());
+    VolumeBox source{{}, 0, 1};
+    const Status asked = volume() ? engine.volume_source(params, params.depth, draw_.format, noise_,
+                                                         {box.rect, box.first, box.layers}, width,
+                                                         height, count, source)
+                                  : engine.source_rect(params, draw_.format, noise_, box.rect,
+                                                       width, height, source.rect);
+    if (!asked.ok()) fail("status", asked.message());
+    Pictures held, result;
+    std::vector<ConstImage> given;
+    std::vector<MutableImage> targets;
+    for (int32_t z = 0; z < source.layers; ++z) {
+      held.emplace_back(draw_.format, source.rect.width, source.rect.height);
+      const ConstImage all = input[source.first + z].view();
+      copy_pixels(all, {draw_.format, width, height, source.rect, held.back().bytes.data(),
+                        held.back().row_bytes});
+    }
+    for (TestImage& picture : held) {
+      given.push_back(
+          {draw_.format, width, height, source.rect, picture.bytes.data(), picture.row_bytes});
+    }
+    for (int32_t z = 0; z < box.layers; ++z) {
+      result.emplace_back(draw_.format, width, height, draw_.padding);
+    }
+    for (TestImage& picture : result) targets.push_back(picture.target(box.rect));
+    report_ = {};
+    const Status status =
+        volume()
+            ? engine.denoise_volume_part(params, params.depth, noise_, {count, source.first, given},
+                                         {count, box.first, targets}, {}, report_)
+            : engine.denoise(params, noise_, given[0], targets[0], {}, report_);
+    if (!status.ok()) fail("status", status.message());
+    for (const std::string& fallback : report_.fallbacks) {
+      if (fallback.find(kLeftOut) == std::string::npos) {
+        fail("fallback", fallback);
+      } else {
+        left_out_ = true;
+      }
+    }
+    return result;
+  }
+
+  Pictures denoised(Engine& engine, const Params& params, const Pictures& input) {
+    const Rect all{0, 0, input[0].width, input[0].height};
+    return part(engine, params, input, {all, 0, static_cast<int32_t>(input.size())});
+  }
+
+  void check_report() {
+    report_of_all_ = report_;
+    if (!report_.changed) {
+      if (report_.note.empty()) fail("report", "nothing changed, and no reason is given");
+      if (!same(result_, input_)) fail("report", "it says that nothing changed, and it did");
+    } else if (!report_.device.starts_with(engines_.device)) {
+      fail("report", "computed on " + report_.device);
+    }
+  }
+
+  bool same(const Pictures& a, const Pictures& b) const {
+    for (size_t z = 0; z < a.size(); ++z) {
+      if (!same_part(a[z], b[z], whole())) return false;
+    }
+    return true;
+  }
+
+  bool same_part(const TestImage& a, const TestImage& b, const Rect& rect) const {
+    const size_t bytes = static_cast<size_t>(rect.width) * draw_.format.pixel_bytes();
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      if (std::memcmp(pixel_at(a.view(), rect.x, y), pixel_at(b.view(), rect.x, y), bytes) != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  template <typename Body>
+  void for_pixels(const Body& body) const {
+    for (size_t z = 0; z < input_.size(); ++z) {
+      for (int32_t y = 0; y < draw_.height; ++y) {
+        for (int32_t x = 0; x < draw_.width; ++x) body(z, x, y);
+      }
+    }
+  }
+
+  // Finite; alpha and what is no number stay; nothing is written beside the pixels.
+  void check_pixels() {
+    const int32_t channels = draw_.format.channels, bytes = draw_.format.component_bytes();
+    int64_t not_finite = 0, unchanged = 0;
+    for_pixels([&](size_t z, int32_t x, int32_t y) {
+      const auto* in = static_cast<const uint8_t*>(pixel_at(input_[z].view(), x, y));
+      const auto* out = static_cast<const uint8_t*>(pixel_at(result_[z].view(), x, y));
+      const std::string place = "at " + std::to_string(x) + ',' + std::to_string(y);
+      const int32_t alpha = (channels - 1) * bytes;
+      if (draw_.format.has_alpha() && std::memcmp(in + alpha, out + alpha, bytes) != 0) {
+        fail("alpha", "changed " + place);
+      }
+      not_finite += !pixel_is_valid(in, {draw_.format.component, colours()});
+      unchanged += std::memcmp(in, out, channels * bytes) == 0;
+      if (!valid(input_[z], x, y)) {
+        filled_ = true;
+        if (std::memcmp(in, out, channels * bytes) != 0) fail("left alone", "changed " + place);
+        return;
+      }
+      for (int32_t c = 0; c < colours(); ++c) {
+        const float value = result_[z].get(x, y, c);
+        if (!std::isfinite(value)) fail("finite", number(value) + " " + place);
+        const float size = std::abs(input_[z].get(x, y, c));
+        if (size < kFar) largest_ = std::max(largest_, size);
+      }
+    });
+    // Values that stand out beyond measure may be left alone, too.
+    const int64_t left_alone = report_of_all_.replaced_pixels;
+    if (left_alone < not_finite || left_alone > unchanged) fail("report", "of pixels left alone");
+    for (const TestImage& picture : result_) {
+      for (int32_t y = 0; y < draw_.height; ++y) {
+        const uint8_t* end = picture.bytes.data() + (y + 1) * picture.row_bytes;
+        if (std::any_of(end - draw_.padding, end, [](uint8_t b) { return b != 0xa5; })) {
+          fail("padding", "written to");
+        }
+      }
+    }
+  }
+
+  // Of all channels and levels, as the methods take it.
+  double strongest_sigma() const {
+    double strongest = 0;
+    for (int32_t l = 0; l < noise_.levels; ++l) {
+      for (int32_t c = 0; c < noise_.channels; ++c) {
+        const double share = c == 0 ? params_.luma : params_.chroma;
+        strongest = std::max(strongest, double{noise_.sigma[l][c]} * noise_.strength[c] *
+                                            params_.strength / 100 * share / 100);
+      }
+    }
+    return strongest;
+  }
+
+  double quantum() const {
+    switch (draw_.format.component) {
+      case Component::kU8:
+        return 1;
+      case Component::kU16:
+        return 1.0 / 257;
+      case Component::kHalf:
+        return std::max(1e-5, double{largest_} / 1024);
+      case Component::kFloat:
+        break;
+    }
+    return kFloatRounding * std::max(1.0, double{largest_});
+  }
+
+  static double root(double squares, int64_t count) {
+    return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0.0;
+  }
+
+  void check_distance() {
+    const bool bm3d = params_.method == static_cast<int32_t>(Method::kBm3d);
+    if (!bm3d && params_.centre != static_cast<int32_t>(Centre::kOne)) return check_window();
+    double squares = 0;
+    int64_t count = 0;
+    for_pixels([&](size_t z, int32_t x, int32_t y) {
+      if (!counts(z, x, y)) return;
+      for (int32_t c = 0; c < colours(); ++c) {
+        const double d = double{result_[z].get(x, y, c)} - input_[z].get(x, y, c);
+        squares += d * d;
+        ++count;
+      }
+    });
+    // A mean over the few visible pixels of a picture says nothing: a single one's patch is filled.
+    const auto all = static_cast<int64_t>(input_.size()) * draw_.width * draw_.height;
+    if (count < kFewValues && 10 * count < all) return;
+    const double distance = root(squares, count), sigma = strongest_sigma();
+    if (!(distance <= 3 * sigma + kHalfStep + kFloatRounding * largest_)) {
+      fail("distance", number(distance) + " steps at sigma " + number(sigma));
+    }
+  }
+
+  // Lowest and highest value of a channel in the window round a pixel, filled ones' sources, too.
+  std::pair<float, float> extremes(int32_t z, int32_t x, int32_t y, int32_t c, int32_t radius,
+                                   int32_t depth) const {
+    float low = std::numeric_limits<float>::max(), high = -low;
+    const auto count = static_cast<int32_t>(input_.size());
+    for (int32_t k = std::max(0, z - depth); k <= std::min(count - 1, z + depth); ++k) {
+      for (int32_t j = std::max(0, y - radius); j <= std::min(draw_.height - 1, y + radius); ++j) {
+        for (int32_t i = std::max(0, x - radius); i <= std::min(draw_.width - 1, x + radius); ++i) {
+          if (!valid(input_[k], i, j)) continue;
+          const float value = input_[k].get(i, j, c);
+          low = std::min(low, value);
+          high = std::max(high, value);
+        }
+      }
+    }
+    return {low, high};
+  }
+
+  // Non-Local Means leaves no pixel outside of what its window holds, unless levels are put
+  // together: then it stays near what the picture holds. Luma and chroma with weights of their own
+  // keep to their own planes' bounds, which is no bound of a colour: left to the distance.
+  void check_window() {
+    if (colours() == 3 && params_.luma != params_.chroma) return;
+    const Plan plan = make_plan(params_, draw_.format, noise_);
+    const VolumePlan volume_plan =
+        volume() ? make_volume_plan(params_, params_.depth, colours(), noise_) : VolumePlan{};
+    const LevelPlan& level = plan.level[0];
+    const bool nlm = params_.method == static_cast<int32_t>(Method::kNlm);
+    const bool levels = !volume() && plan.level_count > 1;
+    int32_t radius = volume() ? volume_plan.nlm.radius
+                     : nlm    ? level.nlm.radius
+                              : level.sw_nlm.radius;
+    if (nlm && !volume() && level.nlm.patchwise != 0) radius += level.nlm.patch;
+    radius += kFillRadius;
+    if (levels) radius = std::max(draw_.width, draw_.height);
+    std::uniform_int_distribution<int32_t> of_x(0, draw_.width - 1), of_y(0, draw_.height - 1);
+    std::uniform_int_distribution<int32_t> of_z(0, static_cast<int32_t>(input_.size()) - 1);
+    for (int32_t i = 0; i < 12; ++i) {
+      const int32_t x = of_x(random_), y = of_y(random_), z = of_z(random_);
+      if (!counts(z, x, y)) continue;
+      for (int32_t c = 0; c < colours(); ++c) {
+        const auto [low, high] = extremes(z, x, y, c, radius, params_.depth);
+        const double more = (levels ? high - low : 0) + quantum();
+        const float value = result_[z].get(x, y, c);
+        if (!(value >= low - more && value <= high + more)) {
+          fail("window",
+               number(value) + " where the window holds " + number(low) + " to " + number(high));
+        }
+      }
+    }
+  }
+
+  void check_constant() {
+    const auto content = static_cast<Content>(draw_.content);
+    const bool constant =
+        content == Content::kConstant || content == Content::kBlack || content == Content::kWhite;
+    if (!constant || draw_.noise > 0) return;
+    for_pixels([&](size_t z, int32_t x, int32_t y) {
+      if (!counts(z, x, y)) return;
+      for (int32_t c = 0; c < colours(); ++c) {
+        const float in = input_[z].get(x, y, c), out = result_[z].get(x, y, c);
+        const double most =
+            draw_.format.component <= Component::kU16 ? 0.0 : std::max(2e-3, quantum());
+        if (!(std::abs(in - out) <= most)) fail("constant", number(in) + " became " + number(out));
+      }
+    });
+  }
+
+  void check_identities() {
+    Params none = params_;
+    none.strength = 0;
+    if (!same(denoised(engines_.one, none, input_), input_)) fail("identity", "strength 0");
+    const NoiseModel noise = std::exchange(noise_, white_noise(colours(), 0));
+    if (!same(denoised(engines_.one, params_, input_), input_)) fail("identity", "sigma 0");
+    noise_ = noise;
+  }
+
+  void check_repeats() {
+    if (!report_of_all_.changed) return;
+    if (engines_.device != "cpu") {
+      if (!same(denoised(engines_.tested, params_, input_), result_)) fail("again", "other bits");
+      return;
+    }
+    if (!same(denoised(engines_.one, params_, input_), result_)) fail("threads", "1 and 2");
+    if (!same(denoised(engines_.many, params_, input_), result_)) fail("threads", "5 and 2");
+  }
+
+  Box random_box() {
+    const auto part = [this](int32_t size) {
+      const int32_t first = static_cast<int32_t>(random_() % static_cast<uint32_t>(size));
+      const auto rest = static_cast<uint32_t>(size - first);
+      return std::pair(first, 1 + static_cast<int32_t>(random_() % rest));
+    };
+    const auto [x, width] = part(draw_.width);
+    const auto [y, height] = part(draw_.height);
+    const auto [z, layers] = part(static_cast<int32_t>(input_.size()));
+    return {{x, y, width, height}, z, layers};
+  }
+
+  void check_parts() {
+    if (!report_of_all_.changed) return;
+    for (int32_t i = 0; i < 2; ++i) {
+      const Box box = random_box();
+      const Pictures computed = part(engines_.tested, params_, input_, box);
+      for (int32_t z = 0; z < box.layers; ++z) {
+        if (same_part(computed[z], result_[box.first + z], box.rect)) continue;
+        fail("parts", std::to_string(box.rect.width) + "x" + std::to_string(box.rect.height) +
+                          " at " + std::to_string(box.rect.x) + "," + std::to_string(box.rect.y));
+      }
+    }
+  }
+
+  Pictures turned() const {
+    Pictures result;
+    const int32_t bytes = draw_.format.pixel_bytes();
+    for (const TestImage& picture : input_) {
+      result.emplace_back(draw_.format, draw_.height, draw_.width, draw_.padding);
+      for (int32_t y = 0; y < draw_.height; ++y) {
+        for (int32_t x = 0; x < draw_.width; ++x) {
+          std::memcpy(pixel_at(result.back().target(), y, x), pixel_at(picture.view(), x, y),
+                      bytes);
+        }
+      }
+    }
+    return result;
+  }
+
+  void check_turned() {
+    if (!report_of_all_.changed) return;
+    const Pictures other = denoised(engines_.tested, params_, turned());
+    double squares = 0, largest = 0;
+    int64_t count = 0;
+    for_pixels([&](size_t z, int32_t x, int32_t y) {
+      if (!counts(z, x, y)) return;
+      for (int32_t c = 0; c < colours(); ++c) {
+        const double d = double{result_[z].get(x, y, c)} - other[z].get(y, x, c);
+        squares += d * d;
+        largest = std::max(largest, std::abs(d));
+        ++count;
+      }
+    });
+    const double distance = root(squares, count);
+    if (params_.method == static_cast<int32_t>(Method::kBm3d)) {
+      if (!(distance <= kTurnedSigmas * strongest_sigma() + kTurnedSteps + quantum())) {
+        fail("turned", number(distance) + " steps at sigma " + number(strongest_sigma()));
+      }
+      return;
+    }
+    if (filled_ || engines_.device != "cpu") {
+      if (!(distance <= quantum() + kTurnedElsewhere)) fail("turned", number(distance) + " steps");
+    } else if (!(largest <= 1.01 * quantum() + kTurnedRounding)) {
+      fail("turned", number(largest) + " steps");
+    }
+  }
+
+  void check_agreement() {
+    if (engines_.device == "cpu" || !report_of_all_.changed) return;
+    Params params = params_;
+    params.device = "cpu";
+    const Pictures cpu = denoised(engines_.one, params, input_);
+    double squares = 0, largest = 0;
+    int64_t count = 0, different = 0;
+    for_pixels([&](size_t z, int32_t x, int32_t y) {
+      for (int32_t c = 0; c < colours() && counts(z, x, y); ++c) {
+        const double d = double{result_[z].get(x, y, c)} - cpu[z].get(x, y, c);
+        squares += d * d;
+        largest = std::max(largest, std::abs(d));
+        different += d != 0;
+        ++count;
+      }
+    });
+    const double peak = std::max(255.0, double{largest_});
+    if (!(largest <= 1.001 * peak / 255)) fail("device", number(largest) + " steps apart");
+    if (draw_.format.component == Component::kU8) {
+      agreement_.samples += count;
+      agreement_.different += different;
+      const double most = std::max(kDifferentSamples, kDifferentShare * static_cast<double>(count));
+      if (static_cast<double>(different) > most) {
+        fail("device", std::to_string(different) + " of " + std::to_string(count) + " differ");
+      }
+      return;
+    }
+    if (squares == 0) return;
+    const double psnr = 20 * std::log10(peak / root(squares, count));
+    agreement_.lowest_psnr = std::min(agreement_.lowest_psnr, psnr);
+    if (!(psnr >= kLeastAgreement)) fail("device", number(psnr) + " dB");
+  }
+
+  const Draw& draw_;
+  Engines& engines_;
+  Agreement& agreement_;
+  Params params_;
+  NoiseModel noise_;
+  Pictures input_, result_;
+  Report report_, report_of_all_;
+  bool left_out_ = false, filled_ = false;
+  float largest_ = 0;
+  std::mt19937 random_;
+  std::vector<Failure> failures_;
+};
+
+}  // namespace
+
+std::vector<Failure> failures_of(const Draw& draw, Engines& engines, Agreement& agreement) {
+  return Checker(draw, engines, agreement).run();
+}
+
+}  // namespace grainless::sweep

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// One case of the sweep: every parameter of the one table, and the picture it is tried on. As text
+// it is a line of key=value words, those that stand at their defaults left out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/params.h"
+#include "engine/pixels.h"
+#include "tests/support/test_images.h"
+
+namespace grainless::sweep {
+
+// Values so many times white are the largest of a picture, but for single ones.
+inline constexpr float kMostWhite = 20.0f;
+// From here on, in steps, a value is a single one that fills no picture.
+inline constexpr float kFar = 1e6f;
+
+enum class Content : int32_t {
+  kPhotograph,
+  kConstant,
+  kBlack,
+  kWhite,
+  kGradient,
+  kCheckerboard,
+  kPixel,  // a single one
+  kLines,
+  kNoise,
+};
+// 0..1, beyond it, denormal numbers, and 0..1 with some values beyond measure.
+enum class Range : int32_t { kUsual, kWide, kTiny, kFar };
+inline constexpr Range kLastDrawn = Range::kFar;
+enum class Alpha : int32_t { kOpaque, kHoles, kMixed, kClear };
+
+struct Draw {
+  Params params;
+  int32_t width = 32, height = 32;
+  int32_t layers = 0;  // of a volume; 0: a picture
+  PixelFormat format{Component::kFloat, 1};
+  int32_t padding = 0;  // bytes after a row
+  int32_t content = 0, range = 0, alpha = 0;
+  int32_t spoiled = 0;  // pixels that are not numbers
+  double noise = 0;     // the word "grain": of the picture, whatever the parameters say
+  int32_t seed = 1;     // of what is random in it
+};
+
+Draw make_draw(uint64_t seed);
+
+std::string text_of(const Draw& draw);
+// Nothing, with the reason in `why`, where a word is none.
+std::optional<Draw> parse(std::string_view text, std::string& why);
+
+// The picture, or the layers of the volume.
+std::vector<test::TestImage> pictures_of(const Draw& draw);
+
+}  // namespace grainless::sweep

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Every draw that ever broke a promise, as the sweep printed it: each once ruined a picture or
+// differed where nothing may, and none does any more.
+#pragma once
+
+namespace grainless::sweep {
+
+inline constexpr const char* kFound[] = {
+    // Issue 12, points 1 and 9: the ridge filter inverted float's rounding at weak noise.
+    "quality=high sigma=0.05 width=96 height=80",
+    "quality=high sigma=0.01 width=96 height=80",
+    "quality=high sigma=0.0001 width=96 height=80 channels=3",
+    "quality=high sigma=0.3 scales=4 width=128 height=96 channels=3 format=u8",
+    "quality=high auto-sigma=yes strength=10 width=128 height=128 channels=3 grain=2",
+    "quality=high luma=5 width=96 height=80 channels=3 grain=10",
+    "quality=high chroma=10 sigma=3 width=96 height=80 channels=3 grain=3",
+    "quality=high strength=1 sigma=0.0001 width=64 height=64 content=checkerboard",
+    // Two weights of 16 x 16 patches, patch-wise: more shared memory than an H200 has.
+    "method=nlm quality=high chroma=87.578583 patch=16 width=9 height=8 channels=3",
+    "method=nlm quality=high luma=12.043681 patch=15 width=9 height=8 channels=3 content=white",
+    // Transposed: a filled pixel's last bits, and the order of a card's sums.
+    "method=nlm depth=1 width=42 height=42 layers=2 channels=4 content=gradient alpha=holes "
+    "seed=985175 grain=10",
+    "method=nlm weights=classic width=139 height=15 channels=4 alpha=holes seed=786714",
+    "method=sw-nlm scales=4 width=96 height=55 channels=4 alpha=mixed seed=458557 grain=10",
+    // Few visible pixels, each alone.
+    "method=nlm luma=187.98327 centre=one depth=4 width=18 height=20 layers=2 channels=2 "
+    "content=noise alpha=clear spoiled=9 seed=994823 grain=10",
+    // Issue 12, point 8: values beyond white, and single ones beyond measure.
+    "width=40 height=40 range=wide grain=10",
+    "method=sw-nlm width=40 height=40 range=wide grain=10",
+    "method=sw-nlm scales=3 width=48 height=48 content=constant range=far grain=10",
+    "method=nlm width=40 height=40 channels=3 range=far grain=10",
+    "quality=high width=40 height=40 channels=3 range=far grain=10",
+    "method=nlm sigma=75.354882 search=31 depth=2 width=6 height=25 layers=4 format=u16 channels=3",
+};
+
+}  // namespace grainless::sweep

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "engine/module_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "engine/status.h"
+
+namespace grainless {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ModuleFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/grainless-module-XXXXXX";
+    folder_ = mkdtemp(name);
+    file_ = folder_ / "grainless-cuda.so";
+    fs::copy_file(fs::path(FAKE_MODULES) / "fake-good" / "grainless-cuda.so", file_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // Why it isn't loaded; empty when it is.
+  static std::string refusal(const fs::path& path) {
+    const Status status = guard([&] { trusted_module(path.string()); });
+    EXPECT_TRUE(status.ok() || status.code() == ErrorCode::kDeviceUnavailable);
+    return status.message();
+  }
+  void expect_refused(const std::string& why) {
+    EXPECT_NE(refusal(file_).find(why), std::string::npos) << refusal(file_);
+  }
+
+  fs::path folder_, file_;
+};
+
+TEST_F(ModuleFile, OneOfOursIsTrusted) {
+  EXPECT_EQ(trusted_module(file_.string()), fs::canonical(file_).string());
+}
+
+TEST_F(ModuleFile, LinksAreFollowedToTheFile) {
+  const fs::path link = folder_ / "link.so";
+  fs::create_symlink(file_, link);
+  EXPECT_EQ(trusted_module(link.string()), fs::canonical(file_).string());
+  chmod(file_.c_str(), 0666);
+  EXPECT_NE(refusal(link), "");
+}
+
+TEST_F(ModuleFile, NobodyElseMayWriteToIt) {
+  chmod(file_.c_str(), 0666);
+  expect_refused("others can write to " + file_.string());
+}
+
+TEST_F(ModuleFile, NobodyElseMayWriteToItsFolder) {
+  chmod(folder_.c_str(), 0777);
+  expect_refused("others can write to " + folder_.string());
+  chmod(folder_.c_str(), 01777);  // as /tmp: what is in it stays its owner's
+  EXPECT_EQ(refusal(file_), "");
+}
+
+TEST_F(ModuleFile, AMissingOneOrAFolderIsSaid) {
+  EXPECT_NE(refusal(folder_ / "none.so").find("not installed"), std::string::npos);
+  EXPECT_NE(refusal(folder_).find("is no file"), std::string::npos);
+}
+
+// The loader would map it, and the process would die of reading behind the file's end.
+TEST_F(ModuleFile, ACutFileIsNotLoaded) {
+  const auto size = fs::file_size(file_);
+  for (const double share : {0.9999, 0.9, 0.3, 0.01, 0.001, 0.0}) {
+    fs::resize_file(file_, static_cast<uintmax_t>(share * static_cast<double>(size)));
+    expect_refused("is damaged");
+    fs::resize_file(file_, size);
+  }
+}
+
+TEST_F(ModuleFile, AnotherKindOfFileIsNotLoaded) {
+  std::ofstream(file_, std::ios::trunc) << std::string(100000, 'x');
+  expect_refused("is damaged");
+}
+
+}  // namespace
+}  // namespace grainless

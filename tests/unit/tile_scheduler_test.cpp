@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// Who computes which tiles, with backends that compute nothing: they count.
+#include "engine/tile_scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <random>
+
+#include "engine/cpu/cpu_backend.h"
+
+namespace grainless {
+namespace {
+
+constexpr uint64_t kPixelBytes = 92;  // of a tile, a pixel
+
+class CountingBackend final : public Backend {
+ public:
+  explicit CountingBackend(std::string name) : name_(std::move(name)) {}
+
+  std::string name() const override { return name_; }
+  std::string description() const override { return name_; }
+  int32_t concurrency() const override { return streams; }
+  Status supports(const Plan&) const override { return {}; }
+  uint64_t tile_bytes(const Plan&, int32_t width, int32_t height) const override {
+    return kPixelBytes * width * height;
+  }
+  uint64_t budget() const override { return ask_budget(); }
+  int32_t preferred_side() const override { return side; }
+  void run(const Plan&, const AbiTile& tile, const Callbacks& callbacks,
+           AbiTiming*) override {
+    ++runs;
+    callbacks.report(0.5);
+    fail(tile.out);
+    for (int32_t y = 0; y < tile.out.height; ++y) {
+      auto* row = static_cast<uint8_t*>(tile.target) + y * tile.target_row_bytes;
+      for (int32_t x = 0; x < tile.out.width; ++x) ++row[x];
+    }
+    std::lock_guard lock(mutex_);
+    done.push_back(tile.out);
+  }
+  Status supports_volume(const Plan&, const VolumePlan&) const override { return {}; }
+  uint64_t slab_bytes(const Plan&, const VolumePlan&, int32_t, int32_t, int32_t,
+                      int32_t) const override {
+    return 0;
+  }
+  void run_slab(const Plan&, const VolumePlan&, const AbiSlab&, const Callbacks&,
+                AbiTiming*) override {}
+
+  int32_t largest_side() const {
+    int32_t largest = 0;
+    for (const Rect& tile : done) largest = std::max({largest, tile.width, tile.height});
+    return largest;
+  }
+  int32_t smallest_side() const {
+    int32_t smallest = INT32_MAX;
+    for (const Rect& tile : done) smallest = std::min({smallest, tile.width, tile.height});
+    return smallest;
+  }
+
+  int32_t streams = 2, side = 0;
+  std::function<uint64_t()> ask_budget = [] { return UINT64_MAX; };
+  std::function<void(const Rect&)> fail = [](const Rect&) {};  // may throw
+  std::atomic<int> runs = 0;
+  std::vector<Rect> done;
+
+ private:
+  std::string name_;
+  std::mutex mutex_;
+};
+
+class TileScheduler : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    cpu_->streams = 1;
+    cpu_->side = 1024;
+  }
+
+  // A picture as large as `area`, and that every pixel was computed once.
+  void run(int32_t width, int32_t height,
+           const std::vector<std::shared_ptr<CountingBackend>>& cards) {
+    const PixelFormat grey{Component::kU8, 1};
+    const Plan plan = make_plan({}, grey, white_noise(1, 10));
+    const std::vector<uint8_t> source(size_t(width) * height);
+    std::vector<uint8_t> target(source.size());
+    const Rect whole{0, 0, width, height};
+    const Callbacks callbacks;
+    report_ = {};
+    failed_.clear();
+    run_tiles(ImageWork(plan, {grey, width, height, whole, source.data(), width},
+                        {grey, width, height, whole, target.data(), width}, callbacks),
+              {cards.begin(), cards.end()}, cpu_, report_, failed_);
+    EXPECT_EQ(target, std::vector<uint8_t>(target.size(), 1));
+  }
+  bool mentions(const std::string& text) const {
+    return std::any_of(report_.fallbacks.begin(), report_.fallbacks.end(), [&](const auto& said) {
+      return said.find(text) != std::string::npos;
+    });
+  }
+
+  std::shared_ptr<CountingBackend> cpu_ = std::make_shared<CountingBackend>("cpu");
+  std::shared_ptr<CountingBackend> card_ = std::make_shared<CountingBackend>("cuda:0");
+  std::shared_ptr<CountingBackend> other_ = std::make_shared<CountingBackend>("cuda:1");
+  Report report_;
+  std::vector<std::string> failed_;
+};
+
+void throw_failed(const Rect&) {
+  throw Error(ErrorCode::kDeviceFailed, "off the bus");
+}
+
+void throw_full(const Rect&) {
+  throw Error(ErrorCode::kOutOfMemory, "the card is full");
+}
+
+TEST_F(TileScheduler, ACardThatWorksTakesAll) {
+  run(6000, 4000, {card_});
+  EXPECT_EQ(card_->done.size(), 1u);
+  EXPECT_EQ(cpu_->runs, 0);
+}
+
+// A whole picture as one tile took 92 bytes a pixel of the computer's memory.
+TEST_F(TileScheduler, WhatAFailedCardLeavesTheCpuCutsForItself) {
+  card_->fail = throw_failed;
+  run(6000, 4000, {card_});
+  EXPECT_EQ(card_->runs, 1);
+  EXPECT_LE(cpu_->largest_side(), 1024);
+  EXPECT_EQ(failed_, std::vector<std::string>{"cuda:0"});
+  EXPECT_TRUE(mentions("cuda:0 failed: off the bus"));
+}
+
+// 64-pixel tiles are mostly halo.
+TEST_F(TileScheduler, SmallTilesOfAFullCardAreNotTheCpus) {
+  card_->fail = throw_full;
+  run(6000, 4000, {card_});
+  EXPECT_LE(cpu_->largest_side(), 1024);
+  EXPECT_GE(cpu_->smallest_side(), 500);
+  EXPECT_LE(cpu_->done.size(), 48u);
+  EXPECT_LE(card_->runs, 30);  // a full card is not asked thousands of times
+}
+
+TEST_F(TileScheduler, HalfAPictureThatACardLeavesIsCutForTheCpu) {
+  card_->streams = 1;
+  card_->ask_budget = [] { return kPixelBytes * 700 * 700; };
+  card_->fail = [this](const Rect& tile) {
+    if (card_->runs > 20) throw_failed(tile);
+  };
+  run(6000, 4000, {card_});
+  EXPECT_EQ(card_->done.size(), 20u);
+  EXPECT_LE(cpu_->largest_side(), 1024);
+  EXPECT_GE(cpu_->smallest_side(), 200);
+}
+
+TEST_F(TileScheduler, CardsOfDifferentMemoryCutForThemselves) {
+  card_->ask_budget = [] { return 2 * kPixelBytes * 3500 * 2500; };
+  other_->ask_budget = [] { return 2 * kPixelBytes * 800 * 800; };
+  run(6000, 4000, {card_, other_});
+  EXPECT_LE(other_->largest_side(), 800);
+  EXPECT_EQ(cpu_->runs, 0);
+  EXPECT_TRUE(report_.fallbacks.empty());
+}
+
+TEST_F(TileScheduler, ALimitOfACardIsNoFailure) {
+  card_->fail = [](const Rect&) { throw Error(ErrorCode::kUnsupported, "too small for it"); };
+  run(600, 400, {card_});
+  EXPECT_TRUE(failed_.empty());
+  EXPECT_TRUE(mentions("cuda:0 is left out: too small for it"));
+  EXPECT_EQ(cpu_->done.size(), 1u);
+}
+
+TEST_F(TileScheduler, ACardThatDoesNotSayItsMemoryIsLeftOut) {
+  card_->ask_budget = []() -> uint64_t { throw Error(ErrorCode::kDeviceFailed, "no answer"); };
+  run(3000, 2000, {card_, other_});
+  EXPECT_EQ(card_->runs, 0);
+  EXPECT_EQ(cpu_->runs, 0);
+  EXPECT_TRUE(mentions("cuda:0 failed: no answer"));
+  EXPECT_FALSE(other_->done.empty());
+}
+
+TEST_F(TileScheduler, ACardWithoutRoomForATileIsNotTried) {
+  card_->ask_budget = [] { return 0; };
+  run(3000, 2000, {card_});
+  EXPECT_EQ(card_->runs, 0);
+  EXPECT_TRUE(mentions("0 MiB of memory are too little for a tile"));
+}
+
+TEST_F(TileScheduler, WhatTheCpuFailsWithIsToldAndNothingHangs) {
+  card_->fail = throw_failed;
+  for (const auto code : {ErrorCode::kOutOfMemory, ErrorCode::kInternal}) {
+    cpu_->fail = [&](const Rect&) { throw Error(code, "no more"); };
+    const Status status = guard([&] { run(300, 200, {card_}); });
+    EXPECT_EQ(status.code(), code);
+    EXPECT_EQ(status.message(), "no more");
+  }
+}
+
+// Whatever fails when, every pixel is computed once.
+TEST_F(TileScheduler, RandomFailuresLeaveNoHole) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 40; ++round) {
+    const auto width = static_cast<int32_t>(1 + random() % 1500);
+    const auto height = static_cast<int32_t>(1 + random() % 1500);
+    const auto fresh = [&](const char* name) {
+      auto card = std::make_shared<CountingBackend>(name);
+      const uint64_t budget = kPixelBytes * (200 * 200 + random() % 4000000);
+      const int most = static_cast<int>(random() % 12), kind = static_cast<int>(random() % 4);
+      card->ask_budget = [=] { return budget; };
+      card->fail = [=, card = card.get()](const Rect& tile) {
+        if (kind == 0 && card->runs > most) throw_failed(tile);
+        if (kind == 1 && tile.area() > 300 * 300) throw_full(tile);
+        if (kind == 2 && card->runs % 3 == 0) throw_full(tile);
+      };
+      return card;
+    };
+    run(width, height, {fresh("cuda:0"), fresh("cuda:1"), fresh("cuda:2")});
+  }
+}
+
+}  // namespace
+}  // namespace grainless

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "estimate_command.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "engine/denoise.h"
+#include "engine_setup.h"
+#include "json_report.h"
+#include "tools/image_io/image_file.h"
+#include "tools/noise.h"
+
+namespace grainless::tools {
+namespace {
+
+struct Estimated {
+  NoiseModel noise;
+  double seconds = 0;
+};
+
+Estimated estimate(Engine& engine, const std::string& input, const Params& params,
+                   const EstimateOptions& options) {
+  Image image = read_image(input, &cancel_token());
+  if (options.noise_sigma) {
+    if (image.format.component != Component::kFloat) {
+      image = convert(image, Component::kFloat, input);
+    }
+    add_noise(image, *options.noise_sigma, options.seed);
+  }
+  Estimated result;
+  const Callbacks callbacks{&cancel_token(), {}};
+  throw_if_failed(engine.noise_for(params, image.view(), callbacks, result.noise, &result.seconds));
+  return result;
+}
+
+std::string line_of(const std::string& input, const NoiseModel& noise) {
+  std::string line = input + ": sigma";
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    char text[64];
+    std::snprintf(text, sizeof text, " %.2f", static_cast<double>(noise.sigma[0][c]));
+    line += text;
+  }
+  return line + ", " + confidence_text(noise.confidence) + "\n";
+}
+
+nlohmann::ordered_json json_of(const std::string& input, const Estimated& estimated) {
+  const NoiseModel& noise = estimated.noise;
+  nlohmann::ordered_json object;
+  object["input"] = input;
+  object["sigma"] = sigma_json(noise);
+  object["confidence"] = confidence_id(noise.confidence);
+  object["white"] = nlohmann::ordered_json::array();
+  for (int32_t c = 0; c < noise.channels; ++c) object["white"].push_back(noise.white[c]);
+  object["seconds"] = estimated.seconds;
+  return object;
+}
+
+}  // namespace
+
+int run_estimate(const EstimateOptions& options) {
+  Params params;
+  throw_if_failed(set_param(params, "noise", options.kind));
+  Engine engine(engine_options(options.threads));
+  int code = 0;
+  for (const std::string& input : options.inputs) {
+    Estimated estimated;
+    const Status status = guard([&] { estimated = estimate(engine, input, params, options); });
+    if (status.code() == ErrorCode::kCancelled) throw_if_failed(status);
+    if (!status.ok()) {
+      std::fprintf(stderr, "grainless: %s\n", status.message().c_str());
+      if (code == 0) code = exit_code(status.code());
+      continue;
+    }
+    if (options.json) {
+      print_json(json_of(input, estimated));
+    } else {
+      print_text(line_of(input, estimated.noise));
+    }
+  }
+  return code;
+}
+
+}  // namespace grainless::tools

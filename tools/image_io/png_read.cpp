@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string_view>
+
+#include "engine/status.h"
+#include "exif.h"
+#include "png_file.h"
+#include "png_handle.h"
+#include "png_text.h"
+
+namespace grainless::tools {
+namespace {
+
+constexpr png_alloc_size_t kLargestChunk = 64 << 20;
+constexpr uint64_t kMostDeflated = 1032;  // bytes that Deflate can make of one
+
+// Chunks that say nothing that is kept; of each kind the first five bytes count.
+constexpr char kIgnored[] = "bKGD\0hIST\0oFFs\0pCAL\0sBIT\0sCAL\0sPLT\0tIME";
+constexpr char kTexts[] = "iTXt\0tEXt\0zTXt";
+
+template <size_t kBytes>
+void keep(png_structp png, int how, const char (&names)[kBytes]) {
+  png_set_keep_unknown_chunks(png, how, reinterpret_cast<png_const_bytep>(names), kBytes / 5);
+}
+
+// What libpng doesn't look into itself.
+int on_chunk(png_structp png, png_unknown_chunkp chunk) noexcept {
+  constexpr png_byte kAncillary = 0x20;
+  constexpr int kHandled = 1, kUnknown = 0;
+  if ((chunk->name[0] & kAncillary) == 0) return kUnknown;
+  auto* texts = static_cast<PngTextReader*>(png_get_user_chunk_ptr(png));
+  texts->take(reinterpret_cast<const char*>(chunk->name), {chunk->data, chunk->size});
+  return kHandled;
+}
+
+void start_reading(PngHandle& reader, FILE* stream, PngTextReader& texts) {
+  reader.guarded([&] {
+    const png_structp png = reader.png();
+    png_init_io(png, stream);
+    png_set_user_limits(png, kMostPngSide, kMostPngSide);
+    png_set_chunk_malloc_max(png, kLargestChunk);
+    png_set_option(png, PNG_SKIP_sRGB_CHECK_PROFILE, PNG_OPTION_ON);
+    png_set_read_user_chunk_fn(png, &texts, on_chunk);
+    keep(png, PNG_HANDLE_CHUNK_NEVER, kIgnored);
+    keep(png, PNG_HANDLE_CHUNK_ALWAYS, kTexts);
+    png_read_info(png, reader.info());
+  });
+}
+
+// Before libpng takes memory for rows of that width.
+void check_size(const PngHandle& reader, const InputFile& file) {
+  const uint64_t width = png_get_image_width(reader.png(), reader.info());
+  const uint64_t height = png_get_image_height(reader.png(), reader.info());
+  const uint64_t bits = uint64_t{png_get_bit_depth(reader.png(), reader.info())} *
+                        png_get_channels(reader.png(), reader.info());
+  check_pixels(int64_t(width), int64_t(height), file.path());
+  check_worth(file, height * ((width * bits + 7) / 8), kMostDeflated);
+}
+
+void choose_layout(PngHandle& reader) {
+  reader.guarded([&] {
+    const png_structp png = reader.png();
+    png_set_expand(png);
+    if (std::endian::native == std::endian::little) png_set_swap(png);
+    png_set_interlace_handling(png);
+    png_read_update_info(png, reader.info());
+  });
+}
+
+void read_pixels(PngHandle& reader, Image& image, const CancelToken* cancel) {
+  reader.guarded([&] {
+    const bool interlaced =
+        png_get_interlace_type(reader.png(), reader.info()) != PNG_INTERLACE_NONE;
+    const int32_t passes = interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
+    for (int32_t pass = 0; pass < passes; ++pass) {
+      for (int32_t y = 0; y < image.height; ++y) {
+        if (cancel != nullptr && cancel->cancelled()) return;
+        png_read_row(reader.png(), image.row(y), nullptr);
+      }
+    }
+    png_read_end(reader.png(), reader.info());
+  });
+  stop_if_cancelled(cancel);
+}
+
+void read_colour(PngHandle& reader, Metadata& metadata) {
+  const png_structp png = reader.png();
+  const png_infop info = reader.info();
+  png_charp name = nullptr;
+  png_bytep profile = nullptr;
+  png_uint_32 bytes = 0;
+  int compression = 0, intent = 0;
+  if (png_get_iCCP(png, info, &name, &compression, &profile, &bytes) != 0) {
+    metadata.icc_profile.assign(profile, profile + bytes);
+    metadata.icc_name = name;
+  }
+  if (png_get_sRGB(png, info, &intent) != 0) metadata.png_srgb_intent = intent;
+  double gamma = 0;
+  if (png_get_gAMA(png, info, &gamma) != 0) metadata.png_gamma = gamma;
+  double c[8];
+  if (png_get_cHRM(png, info, &c[0], &c[1], &c[2], &c[3], &c[4], &c[5], &c[6], &c[7]) != 0) {
+    metadata.png_chromaticities.assign(c, c + 8);
+  }
+}
+
+void read_metadata(PngHandle& reader, PngTextReader& texts, Metadata& metadata) {
+  const png_structp png = reader.png();
+  const png_infop info = reader.info();
+  read_colour(reader, metadata);
+  png_uint_32 x = 0, y = 0, bytes = 0;
+  int unit = 0;
+  if (png_get_pHYs(png, info, &x, &y, &unit) != 0 && x != 0 && y != 0) {
+    metadata.resolution = Resolution{double(x), double(y), unit == PNG_RESOLUTION_METER};
+  }
+  png_bytep exif = nullptr;
+  if (png_get_eXIf_1(png, info, &bytes, &exif) != 0) metadata.exif.assign(exif, exif + bytes);
+  metadata.orientation = exif_orientation(metadata.exif);
+  for (PngText& text : texts.texts()) {
+    if (text.key == kPngXmpKey) {
+      metadata.xmp.assign(text.text.begin(), text.text.end());
+    } else {
+      metadata.png_texts.push_back(std::move(text));
+    }
+  }
+  if (!texts.complete()) reader.notes().add("texts that are damaged or too large were left out");
+}
+
+}  // namespace
+
+Image read_png(const InputFile& file, const CancelToken* cancel) {
+  NoteList notes(file.path());
+  PngHandle reader(file.path(), PngHandle::Use::kRead, notes);
+  PngTextReader texts(file.size());
+  start_reading(reader, file.stream(), texts);
+  check_size(reader, file);
+  choose_layout(reader);
+  const png_structp png = reader.png();
+  const png_infop info = reader.info();
+  const bool deep = png_get_bit_depth(png, info) == 16;
+  const PixelFormat format{deep ? Component::kU16 : Component::kU8, png_get_channels(png, info)};
+  Image image = make_image(format, png_get_image_width(png, info), png_get_image_height(png, info),
+                           file.path());
+  if (png_get_rowbytes(png, info) != image.row_bytes()) fail_file(file.path(), "is damaged");
+  read_pixels(reader, image, cancel);
+  read_metadata(reader, texts, image.metadata);
+  image.notes = notes.take();
+  return image;
+}
+
+}  // namespace grainless::tools
