@@ -7,18 +7,22 @@
 #include <functional>
 #include <future>
 
-#include "noise_estimate.h"
-#include "picture_range.h"
-#include "pixel_math.h"
-#include "plan.h"
-#include "registry.h"
+#include "engine/backends/registry.h"
+#include "engine/backends/tile_scheduler.h"
+#include "engine/boundary/pixel_math.h"
+#include "engine/boundary/plan.h"
+#include "engine/boundary/volume_plan.h"
+#include "engine/noise/estimate.h"
+#include "engine/noise/model.h"
+#include "engine/noise/picture_range.h"
+#include "engine/params/params.h"
+#include "engine/plan/make_plan.h"
+#include "engine/plan/make_volume_plan.h"
 #include "sentence.h"
 #include "stack.h"
 #include "stopwatch.h"
 #include "thread_pool.h"
-#include "tile_scheduler.h"
 #include "volume.h"
-#include "volume_plan.h"
 
 namespace grainless {
 namespace {
@@ -199,8 +203,7 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
   bool noisy = false;
   for (int32_t c = 0; c < noise->channels; ++c) noisy |= noise->sigma[0][c] > 0;
   const VolumePlan volume = request.plan();
-  const ValueRange valid =
-      request.is_bm3d() ? request.stack_plan().fusion.valid : volume.valid;
+  const ValueRange valid = request.is_bm3d() ? request.stack_plan().fusion.valid : volume.valid;
   std::atomic<int64_t> replaced{0};
   pool.parallel_for(layers, [&](int32_t z, int32_t) {
     replaced += count_replaced(request.under_target(z), target.layers[z].rect, valid);

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "noise_curve.h"
-#include "noise_model.h"
-#include "params.h"
-#include "pixels.h"
+#include "engine/boundary/pixels.h"
+#include "engine/boundary/status.h"
+#include "engine/noise/curve.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
 #include "progress.h"
-#include "status.h"
 
 namespace grainless {
 
@@ -84,8 +84,8 @@ class Engine {
                   NoiseModel& noise);
 
   // The noise that denoise() should be given: measured on the image when params.auto_sigma is set,
-  // white noise of params.sigma otherwise; with the picture's range. seconds, when not null, gets the
-  // time it took. `whole` need not be whole unless looks_at_whole().
+  // white noise of params.sigma otherwise; with the picture's range. seconds, when not null, gets
+  // the time it took. `whole` need not be whole unless looks_at_whole().
   Status noise_for(const Params& params, const ConstImage& whole, const Callbacks& callbacks,
                    NoiseModel& noise, double* seconds);
 
@@ -96,8 +96,8 @@ class Engine {
   // at none of integers.
   Status range(const ConstImage& whole, PictureRange& range);
 
-  // What a picture shows of its noise, in part of it or all over: noise_curve.h. The image must
-  // hold all of the area, and needs no more.
+  // What a picture shows of its noise, in part of it or all over: engine/noise/curve.h. The image
+  // must hold all of the area, and needs no more.
   Status noise_curve(const ConstImage& image, const NoiseArea& area, const NoiseModel& model,
                      const Callbacks& callbacks, NoiseCurve& curve);
   Status area_noise(const ConstImage& image, const NoiseArea& area, const Callbacks& callbacks,

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "packed_sentence.h"
+#include "engine/boundary/packed_sentence.h"
 
 namespace grainless {
 namespace {

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <vector>
 
-#include "cpu/fusion.h"
-#include "cpu/pixel_planes.h"
-#include "pixel_math.h"
+#include "engine/boundary/pixel_math.h"
+#include "engine/cpu/frame/pixel_planes.h"
+#include "engine/cpu/volume/fusion.h"
+#include "engine/plan/make_plan.h"
 
 namespace grainless {
 namespace {
@@ -101,7 +102,7 @@ class Layer {
   const MutableImage& target_;
   const ConstImage& own_;
   ThreadPool& pool_;
-  Planes runs_;    // of a pixel of the target: the mixture of runs that it needs
+  Planes runs_;  // of a pixel of the target: the mixture of runs that it needs
   Planes result_;
 };
 
@@ -155,9 +156,8 @@ void Layer::mix(int32_t run, const Picture& picture) {
 }
 
 void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run) {
-  const Picture picture = fuse({callbacks.cancel, [&](double fraction) {
-                                  callbacks.report(kFusionShare * fraction);
-                                }});
+  const Picture picture =
+      fuse({callbacks.cancel, [&](double fraction) { callbacks.report(kFusionShare * fraction); }});
   result_ = Planes(stack_.fusion.channels, target_.rect);
   for (int32_t c = 0; c < result_.channels(); ++c) {
     for (int32_t y = target_.rect.y; y < target_.rect.bottom(); ++y) {
@@ -174,11 +174,10 @@ void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run)
     if (rect[i].empty()) continue;
     Picture filtered(stack_.fusion.channels, own_.width, own_.height, rect[i]);
     const double before = done / all, part = static_cast<double>(rect[i].area()) / all;
-    run(fused_plan(stack_, run_count(i, layers_)), picture.image(),
-        filtered.writable(), {callbacks.cancel, [&](double fraction) {
-                                callbacks.report(kFusionShare + (1 - kFusionShare) *
-                                                                    (before + part * fraction));
-                              }});
+    run(fused_plan(stack_, run_count(i, layers_)), picture.image(), filtered.writable(),
+        {callbacks.cancel, [&](double fraction) {
+           callbacks.report(kFusionShare + (1 - kFusionShare) * (before + part * fraction));
+         }});
     mix(i, filtered);
     done += static_cast<double>(rect[i].area());
   }
@@ -217,8 +216,7 @@ Plan fused_plan(const StackPlan& stack, double count) {
 
 VolumeBox stack_source_box(const StackPlan& stack, const VolumeBox& box, int32_t width,
                            int32_t height, int32_t count) {
-  const Rect reach =
-      expand(box.rect, stack.halo + stack.fusion.reach() + kFillRadius);
+  const Rect reach = expand(box.rect, stack.halo + stack.fusion.reach() + kFillRadius);
   const int32_t first = std::max(0, box.first - stack.fusion.depth);
   const int32_t end = std::min(count, box.first + box.layers + stack.fusion.depth);
   return {intersect(reach, {0, 0, width, height}), first, end - first};
@@ -230,9 +228,10 @@ void run_stack(const StackPlan& stack, const VolumePart<ConstImage>& source,
   const auto layers = static_cast<int32_t>(target.layers.size());
   for (int32_t i = 0; i < layers; ++i) {
     Layer layer(stack, source, target.first + i, target.layers[i], pool);
-    layer.run(detail, {callbacks.cancel, [&](double fraction) {
-                         callbacks.report((i + fraction) / layers);
-                       }}, run);
+    layer.run(
+        detail,
+        {callbacks.cancel, [&](double fraction) { callbacks.report((i + fraction) / layers); }},
+        run);
   }
 }
 

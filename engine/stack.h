@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// BM3D over a stack: each layer becomes the mean of those that show the same (fusion_plan.h), and
-// BM3D takes out of it what noise is left. How much that is depends on how many layers there were,
-// place by place: with n layers in the window it runs for n of them, for about n / 2, n / 4, …, 1,
-// wherever a pixel needs it, and a pixel between two of these is their mixture. Where nothing else shows the
-// same, a layer is denoised as if it were alone.
+// BM3D over a stack: each layer becomes the mean of those that show the same
+// (engine/plan/fusion_plan.h), and BM3D takes out of it what noise is left. How much that is
+// depends on how many layers there were, place by place: with n layers in the window it runs for n
+// of them, for about n / 2, n / 4, …, 1, wherever a pixel needs it, and a pixel between two of
+// these is their mixture. Where nothing else shows the same, a layer is denoised as if it were
+// alone.
 #pragma once
 
 #include <functional>
 
 #include "denoise.h"
-#include "fusion_plan.h"
-#include "plan.h"
+#include "engine/boundary/plan.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
+#include "engine/plan/fusion_plan.h"
 #include "thread_pool.h"
 
 namespace grainless {

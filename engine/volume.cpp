@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "noise_estimate.h"
-#include "still_noise.h"
+#include "engine/noise/estimate.h"
+#include "engine/noise/still_noise.h"
 
 namespace grainless {
 namespace {
@@ -129,7 +129,8 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
     }
   }
   std::vector<Sample> samples;
-  for (const int32_t z : measured) samples.push_back(take_sample(layers[z], pool, callbacks, tiles));
+  for (const int32_t z : measured)
+    samples.push_back(take_sample(layers[z], pool, callbacks, tiles));
   measure_tones(samples, mean);
   for (int32_t c = 0; c < mean.channels; ++c) {
     mean.white[c] = 2 * white[c] > static_cast<int32_t>(measured.size());

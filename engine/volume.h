@@ -4,10 +4,10 @@
 #include <span>
 
 #include "denoise.h"
-#include "noise_model.h"
+#include "engine/backends/tile_scheduler.h"
+#include "engine/boundary/volume_plan.h"
+#include "engine/noise/model.h"
 #include "thread_pool.h"
-#include "tile_scheduler.h"
-#include "volume_plan.h"
 
 namespace grainless {
 

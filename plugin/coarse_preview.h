@@ -4,8 +4,8 @@
 #pragma once
 
 #include "drawable_io.h"
-#include "engine/noise_model.h"
-#include "engine/params.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
 #include "ui/picture.h"
 
 namespace grainless {

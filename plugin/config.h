@@ -3,7 +3,7 @@
 
 #include <libgimp/gimp.h>
 
-#include "engine/params.h"
+#include "engine/params/params.h"
 
 namespace grainless {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "checksum.h"
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "target.h"
 
 namespace grainless {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "encoding.h"
-#include "engine/pixels.h"
+#include "engine/boundary/pixels.h"
+#include "engine/boundary/rect.h"
 #include "engine/progress.h"
-#include "engine/rect.h"
 
 namespace grainless {
 

@@ -4,7 +4,7 @@
 
 #include <babl/babl.h>
 
-#include "engine/pixels.h"
+#include "engine/boundary/pixels.h"
 
 namespace grainless {
 

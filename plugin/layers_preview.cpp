@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "coarse_preview.h"
-#include "engine/noise_curve.h"
+#include "engine/noise/curve.h"
 
 namespace grainless {
 namespace {

@@ -3,8 +3,7 @@
 
 namespace grainless {
 
-Status PreviewLayer::measure(const Params& params, const Callbacks& callbacks,
-                             NoiseModel& noise) {
+Status PreviewLayer::measure(const Params& params, const Callbacks& callbacks, NoiseModel& noise) {
   return engine().noise_for(params, pixels().image(), callbacks, noise, nullptr);
 }
 

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "engine/params.h"
+#include "engine/params/params.h"
 #include "module_dir.h"
 #include "run.h"
 
@@ -37,7 +37,8 @@ void add_argument(GimpProcedure* procedure, const ParamSpec& spec, const Params&
   const char* tooltip = _(spec.tooltip);
   switch (spec.type) {
     case ParamType::kChoice:
-      gimp_procedure_add_choice_argument(procedure, spec.key, label, tooltip, new_choice(spec, defaults),
+      gimp_procedure_add_choice_argument(procedure, spec.key, label, tooltip,
+                                         new_choice(spec, defaults),
                                          param_text(defaults, spec).c_str(), kArgumentFlags);
       return;
     case ParamType::kBool:
@@ -110,7 +111,8 @@ GimpProcedure* create_stack_procedure(GimpPlugIn* plug_in) {
                                     _("Grainless Denoise Layer _Stack…"), run_stack_procedure);
   gimp_procedure_set_documentation(
       procedure, _("Take the noise out of a burst, of animation frames or of other layers alike"),
-      _("Denoises layers together: with BM3D each becomes the mean of those layers before and after "
+      _("Denoises layers together: with BM3D each becomes the mean of those layers before and "
+        "after "
         "it that show the same, less the noise that is left; Non-Local Means looks for similar "
         "pixels in them. Several selected layers, the layers of a selected group, or all layers "
         "beside the selected one; they need one size and one place. The lowest layer is the first. "

@@ -6,7 +6,7 @@
 #include <future>
 
 #include "drawable_io.h"
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 
 namespace grainless {
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "engine/preset_folder.h"
+#include "engine/params/preset_folder.h"
 #include "module_dir.h"
 
 namespace grainless {

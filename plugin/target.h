@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/rect.h"
+#include "engine/boundary/rect.h"
 
 namespace grainless {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/params.h"
+#include "engine/params/params.h"
 #include "preview_source.h"
 
 namespace grainless::ui {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "engine/params.h"
+#include "engine/boundary/status.h"
+#include "engine/params/params.h"
 #include "engine/progress.h"
-#include "engine/status.h"
 #include "preview_source.h"
 
 // libgimp's types by name only: the headers behind them need GTK's, or the PDB's.

@@ -37,7 +37,7 @@ class NoisePanel {
   GtkWidget* button_;
   std::vector<double> sigma_;  // of the layer, when it is known
   NoiseConfidence confidence_;
-  int32_t asked_ = -1;         // the layer whose noise is or was measured
+  int32_t asked_ = -1;  // the layer whose noise is or was measured
   bool measuring_ = false;
 };
 

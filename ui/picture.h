@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/rect.h"
+#include "engine/boundary/rect.h"
 
 namespace grainless::ui {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/params.h"
-#include "engine/preset_folder.h"
+#include "engine/params/params.h"
+#include "engine/params/preset_folder.h"
 
 namespace grainless::ui {
 

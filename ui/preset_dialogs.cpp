@@ -3,7 +3,7 @@
 
 #include <glib/gi18n.h>
 
-#include "engine/preset_folder.h"
+#include "engine/params/preset_folder.h"
 
 namespace grainless::ui {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/params.h"
+#include "engine/boundary/rect.h"
+#include "engine/boundary/status.h"
+#include "engine/params/params.h"
 #include "engine/progress.h"
-#include "engine/rect.h"
-#include "engine/status.h"
 #include "picture.h"
 
 namespace grainless::ui {
@@ -56,7 +56,7 @@ struct NoisePoint {
 
 // What the whole layer shows of its noise, one entry a channel, lightness first.
 struct NoisePicture {
-  std::vector<double> sigma;                    // as automatic mode uses it
+  std::vector<double> sigma;  // as automatic mode uses it
   NoiseConfidence confidence;
   std::vector<std::vector<NoisePoint>> curves;  // from dark to bright; may be empty
 };

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/rect.h"
+#include "engine/boundary/rect.h"
 
 namespace grainless::ui {
 

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <limits>
 
-#include "pixel_planes.h"
-#include "pyramid.h"
-#include "volume_slab.h"
+#include "engine/cpu/frame/pixel_planes.h"
+#include "engine/cpu/frame/pyramid.h"
+#include "engine/cpu/volume/slab.h"
 
 namespace grainless {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "engine/backend.h"
+#include "engine/backends/backend.h"
 #include "engine/thread_pool.h"
 
 namespace grainless {

@@ -82,7 +82,14 @@ const VolumeCase kVolumes[] = {
      4,
      3,
      {{"method", "bm3d"}, {"quality", "high"}, {"search", "13"}, {"scales", "2"}}},
-    {"Bm3dSpoiled", {Component::kFloat, 4}, 50, 40, 4, 1, {{"method", "bm3d"}, {"search", "13"}}, true},
+    {"Bm3dSpoiled",
+     {Component::kFloat, 4},
+     50,
+     40,
+     4,
+     1,
+     {{"method", "bm3d"}, {"search", "13"}},
+     true},
     {"Spoiled", {Component::kFloat, 2}, 50, 40, 5, 1, {{"search", "5"}}, true},
     {"SpoiledColour", {Component::kFloat, 4}, 50, 40, 5, 1, {{"search", "5"}}, true},
 };
@@ -154,8 +161,8 @@ float furthest_apart(const TestImage& a, const TestImage& b) {
   return worst;
 }
 
-// Of all samples of 8 bits: they flip one by one, and on layers of some thousand pixels four of them
-// are already under 80 dB.
+// Of all samples of 8 bits: they flip one by one, and on layers of some thousand pixels four of
+// them are already under 80 dB.
 double share_apart(const Volume& a, const Volume& b) {
   int64_t apart = 0, all = 0;
   for (size_t z = 0; z < a.size(); ++z) {

@@ -11,11 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/bm3d_stage.cuh"
-#include "cuda/check.h"
-#include "cuda/method.cuh"
-#include "engine/cpu/bm3d_stage.h"
-#include "engine/cpu/method.h"
+#include "cuda/bm3d/stage.cuh"
+#include "cuda/frame/method.cuh"
+#include "cuda/runtime/check.h"
+#include "engine/cpu/bm3d/stage.h"
+#include "engine/cpu/frame/method.h"
+#include "engine/plan/make_plan.h"
 #include "tests/support/reference_bm3d.h"
 
 namespace grainless {

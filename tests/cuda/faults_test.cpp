@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fall-back chain on a real card, with the module's faults (cuda/fault.h): usage faults_test
-// MODULE_DIR [gtest options]. Only where the module was built with -Dcuda-faults=true.
+// The fall-back chain on a real card, with the module's faults (cuda/runtime/fault.h): usage
+// faults_test MODULE_DIR [gtest options]. Only where the module was built with -Dcuda-faults=true.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -100,8 +100,9 @@ TEST_F(Faults, OutOfMemoryAtEachAllocationOneByOne) {
       ok = ok && !HasFailure();
       EXPECT_FALSE(report.device.empty()) << fault;
     }
-    test::log_fault({std::string(which) == "alloc-from" ? "out of device memory from an allocation on"
-                                                        : "out of device memory at an allocation",
+    test::log_fault({std::string(which) == "alloc-from"
+                         ? "out of device memory from an allocation on"
+                         : "out of device memory at an allocation",
                      "anywhere, one by one", "card", "done with the same picture",
                      ok ? "as expected, at each one" : "OTHERWISE", ok});
   }

@@ -9,10 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "cuda/targets.h"
-#include "engine/abi.h"
+#include "cuda/runtime/targets.h"
+#include "engine/boundary/abi.h"
+#include "engine/boundary/status.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
+#include "engine/plan/make_plan.h"
+#include "engine/plan/make_volume_plan.h"
 #include "engine/sentence.h"
-#include "engine/status.h"
 
 namespace grainless {
 namespace {
@@ -153,8 +157,7 @@ TEST(Loader, WithoutCufftOnlyTheFourierTransformIsRefused) {
              other = make_plan({}, {Component::kU8, 1}, white_noise(1, 20));
   AbiMessage message{};
   EXPECT_EQ(g_table->supports(&other, &message), 0);
-  EXPECT_EQ(g_table->supports(&fourier, &message),
-            static_cast<int32_t>(ErrorCode::kUnsupported));
+  EXPECT_EQ(g_table->supports(&fourier, &message), static_cast<int32_t>(ErrorCode::kUnsupported));
   unsetenv("GRAINLESS_FAULT");
   EXPECT_NE(std::string(message.text).find("needs cuFFT"), std::string::npos) << message.text;
 }

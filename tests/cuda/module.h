@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "engine/abi.h"
+#include "engine/boundary/abi.h"
 
 namespace grainless::test {
 

@@ -10,7 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/abi.h"
+#include "engine/boundary/abi.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
+#include "engine/plan/make_plan.h"
 
 namespace grainless {
 namespace {

@@ -14,9 +14,12 @@
 #include <limits>
 #include <thread>
 
-#include "engine/abi.h"
+#include "engine/boundary/abi.h"
 #include "engine/cpu/cpu_backend.h"
-#include "engine/cpu/planes.h"
+#include "engine/cpu/frame/planes.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
+#include "engine/plan/make_plan.h"
 #include "module.h"
 #include "tests/support/answer_time.h"
 #include "tests/support/reference_nlm.h"

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "engine/cpu/cpu_backend.h"
+#include "engine/plan/make_plan.h"
+#include "engine/plan/make_volume_plan.h"
 #include "module.h"
 #include "tests/support/answer_time.h"
 #include "tests/support/test_images.h"

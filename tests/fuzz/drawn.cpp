@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "engine/pixel_math.h"
+#include "engine/boundary/pixel_math.h"
 
 namespace grainless::fuzz {
 namespace {

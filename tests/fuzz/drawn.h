@@ -4,7 +4,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include "engine/params.h"
+#include "engine/params/params.h"
 #include "fuzz.h"
 
 namespace grainless::fuzz {

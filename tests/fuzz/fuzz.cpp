@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "tools/image_io/image_file.h"
 
 namespace grainless::fuzz {

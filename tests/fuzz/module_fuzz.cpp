@@ -8,8 +8,10 @@
 #include <mutex>
 
 #include "drawn.h"
-#include "engine/abi.h"
+#include "engine/boundary/abi.h"
 #include "engine/denoise.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
 
 using namespace grainless;
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <sstream>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "fuzz.h"
 #include "tools/cli/param_options.h"
 

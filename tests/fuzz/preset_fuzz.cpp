@@ -2,7 +2,7 @@
 // Presets: what is read is what is written, and a name never leads out of its folder.
 #include <filesystem>
 
-#include "engine/preset_folder.h"
+#include "engine/params/preset_folder.h"
 #include "fuzz.h"
 
 using namespace grainless;

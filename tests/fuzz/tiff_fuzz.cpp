@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "fuzz.h"
 #include "tools/image_io/image_file.h"
 

@@ -155,8 +155,7 @@ class PreviewTest : public testing::Test {
   bool run_until(const Condition& condition, double seconds = 30) {
     const double end = now() + seconds;
     while (!condition() && now() < end) {
-      g_timeout_add(
-          5, [](gpointer) -> gboolean { return G_SOURCE_REMOVE; }, nullptr);
+      g_timeout_add(5, [](gpointer) -> gboolean { return G_SOURCE_REMOVE; }, nullptr);
       g_main_context_iteration(nullptr, TRUE);
     }
     return condition();

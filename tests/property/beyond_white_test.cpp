@@ -10,10 +10,13 @@
 #include <random>
 #include <vector>
 
+#include "engine/boundary/plan.h"
 #include "engine/denoise.h"
-#include "engine/match_scale.h"
-#include "engine/picture_range.h"
-#include "engine/plan.h"
+#include "engine/noise/model.h"
+#include "engine/noise/picture_range.h"
+#include "engine/params/params.h"
+#include "engine/plan/make_plan.h"
+#include "engine/plan/match_scale.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -360,7 +363,7 @@ TEST(PictureRange, IsOfWhatThePictureHoldsButForSinglePixels) {
 }
 
 // Whatever a picture holds and however weak its noise: sums fit, and values that are told apart are
-// no coarser than promised (match_scale.h).
+// no coarser than promised (engine/plan/match_scale.h).
 TEST(MatchSpan, DistancesFitTheirIntegersForEveryRange) {
   for (const Method method : {Method::kBm3d, Method::kNlm, Method::kSwNlm}) {
     for (const int32_t channels : {1, 3}) {

@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/cpu/bm3d_stage.h"
-#include "engine/cpu/method.h"
-#include "engine/status.h"
+#include "engine/boundary/status.h"
+#include "engine/cpu/bm3d/stage.h"
+#include "engine/cpu/frame/method.h"
+#include "engine/plan/make_plan.h"
 #include "hwy/targets.h"
 #include "tests/support/answer_time.h"
 #include "tests/support/reference_bm3d.h"

@@ -8,10 +8,11 @@
 #include <random>
 #include <utility>
 
-#include "engine/cpu/method.h"
-#include "engine/cpu/nlm_kernel.h"
-#include "engine/pixel_math.h"
-#include "engine/status.h"
+#include "engine/boundary/pixel_math.h"
+#include "engine/boundary/status.h"
+#include "engine/cpu/frame/method.h"
+#include "engine/cpu/nlm/kernel.h"
+#include "engine/plan/make_plan.h"
 #include "tests/support/answer_time.h"
 #include "tests/support/reference_nlm.h"
 
@@ -317,10 +318,11 @@ TEST(NlmRun, MatchRowsAreMatchValues) {
   std::vector<float> values(kCount + kNlmPad);
   std::vector<int32_t> match(kCount + kNlmPad);
   for (int32_t i = 0; i < kCount; ++i) values[i] = (i - 1200) * 0.625f;
-  for (const MatchCurve& curve :
-       {MatchCurve{127.5f, 0.37f, kMatchKnee, kMatchMost}, {127.5f, 1.28f, kMatchKnee, kMatchMost},
-        {127.5f, 4.0f, kMatchKnee, kMatchMost}, {127.5f, 31.9f, kMatchKnee, kMatchMost},
-        {800.0f, 0.71f, 1500.0f, 1500.0f}}) {
+  for (const MatchCurve& curve : {MatchCurve{127.5f, 0.37f, kMatchKnee, kMatchMost},
+                                  {127.5f, 1.28f, kMatchKnee, kMatchMost},
+                                  {127.5f, 4.0f, kMatchKnee, kMatchMost},
+                                  {127.5f, 31.9f, kMatchKnee, kMatchMost},
+                                  {800.0f, 0.71f, 1500.0f, 1500.0f}}) {
     nlm_match_row(values.data(), kCount, curve, match.data());
     for (int32_t i = 0; i < kCount; ++i) {
       ASSERT_EQ(match[i], match_value(values[i], curve)) << values[i];

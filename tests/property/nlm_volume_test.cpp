@@ -6,8 +6,9 @@
 #include <cstring>
 #include <random>
 
-#include "engine/cpu/nlm_volume.h"
+#include "engine/cpu/volume/nlm_volume.h"
 #include "engine/denoise.h"
+#include "engine/plan/make_volume_plan.h"
 #include "tests/support/reference_nlm_volume.h"
 #include "tests/support/test_images.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BM3D over stacks of layers: what it gains where they show the same, and that nothing is lost where
-// they don't.
+// BM3D over stacks of layers: what it gains where they show the same, and that nothing is lost
+// where they don't.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -121,7 +121,8 @@ TEST(Stack, LayersThatMovedTakeNothingFromOneAlone) {
   const double single = test::psnr(alone(stack_params(), still[0]), truth);
   for (const int32_t by : {1, 3, 11}) {
     Stack layers = still;
-    for (size_t z = 1; z < layers.size(); ++z) layers[z] = moved(layers[z], by * static_cast<int32_t>(z));
+    for (size_t z = 1; z < layers.size(); ++z)
+      layers[z] = moved(layers[z], by * static_cast<int32_t>(z));
     EXPECT_GT(test::psnr(denoised(stack_params(), 3, layers)[0], truth), single - 0.05) << by;
   }
   Stack others = still;
@@ -147,9 +148,9 @@ TEST(Stack, HeldFramesAreOneLayer) {
 
 TEST(Stack, AStackOfOneIsThePictureAlone) {
   const Stack one = burst(kColour, 1);
-  EXPECT_LE(test::largest_difference(denoised(stack_params(), 2, one)[0],
-                                     alone(stack_params(), one[0])),
-            1.0f);
+  EXPECT_LE(
+      test::largest_difference(denoised(stack_params(), 2, one)[0], alone(stack_params(), one[0])),
+      1.0f);
 }
 
 TEST(Stack, ThreadsDoNotMatter) {
@@ -208,8 +209,9 @@ TEST(Stack, APartHasTheBitsOfTheWhole) {
         TestImage part(format, width, height);
         const MutableImage target = part.target(rect);
         Report report;
-        const Status status = engine.denoise_volume_part(
-            params, depth, noise, {count, needed.first, sources}, {count, z, {&target, 1}}, {}, report);
+        const Status status =
+            engine.denoise_volume_part(params, depth, noise, {count, needed.first, sources},
+                                       {count, z, {&target, 1}}, {}, report);
         ASSERT_TRUE(status.ok()) << status.message();
         for (int32_t y = rect.y; y < rect.bottom(); ++y) {
           for (int32_t x = rect.x; x < rect.right(); ++x) {

@@ -7,10 +7,11 @@
 #include <cstring>
 #include <random>
 
-#include "engine/cpu/method.h"
-#include "engine/pixel_math.h"
-#include "engine/shapiro_wilk.h"
-#include "engine/sw_nlm_plan.h"
+#include "engine/boundary/pixel_math.h"
+#include "engine/cpu/frame/method.h"
+#include "engine/plan/make_plan.h"
+#include "engine/plan/shapiro_wilk.h"
+#include "engine/plan/sw_nlm_plan.h"
 #include "tests/support/reference_sw_nlm.h"
 
 namespace grainless {

@@ -59,12 +59,12 @@ Params params_of(Method method, const std::string& device) {
 }
 
 Denoised denoise(Engine& engine, const Params& params, const TestImage& image,
-            const Callbacks& callbacks = {}) {
+                 const Callbacks& callbacks = {}) {
   Denoised run;
   run.status = guard([&] {
     TestImage result(image.format, image.width, image.height);
-    throw_if_failed(engine.denoise(params, white_noise(image.format.colours(), 12.0f),
-                                   image.view(), result.target(), callbacks, run.report));
+    throw_if_failed(engine.denoise(params, white_noise(image.format.colours(), 12.0f), image.view(),
+                                   result.target(), callbacks, run.report));
     run.pixels = std::move(result.bytes);
   });
   return run;
@@ -96,40 +96,89 @@ std::vector<CardFault> card_faults() {
       {"module missing", "start", kModules + "/none", {}, "is not installed", "cpu"},
       {"module older", "start", kModules + "/fake-old", {}, "another version", "cpu"},
       {"module newer", "start", kModules + "/fake-newer", {}, "another version", "cpu"},
-      {"no module of ours", "start", kModules + "/fake-strange", {}, "not a Grainless module",
+      {"no module of ours",
+       "start",
+       kModules + "/fake-strange",
+       {},
+       "not a Grainless module",
        "cpu"},
       {"no driver", "start", kGood, {{"DRIVER", "0"}}, "no fake driver", "cpu"},
       {"driver too old", "start", kGood, {{"DRIVER", "1"}}, "too old", "cpu"},
       {"driver without device", "start", kGood, {{"CARDS", "0"}}, "no NVIDIA graphics card", "cpu"},
-      {"device can't be opened", "start", kGood, {{"OPEN_FAILS", "0"}}, "does not answer", "cuda:1"},
-      {"cuFFT or another part missing", "planning", kGood, {{"LACKS_METHOD", "1"}},
-       "lacks this method", "cpu"},
-      {"device doesn't say its memory", "planning", kGood, {{"BUDGET", "-1"}}, "is silent", "cpu"},
-      {"no device memory left", "planning", kGood, {{"BUDGET", "0"}}, "too little for a tile",
+      {"device can't be opened",
+       "start",
+       kGood,
+       {{"OPEN_FAILS", "0"}},
+       "does not answer",
+       "cuda:1"},
+      {"cuFFT or another part missing",
+       "planning",
+       kGood,
+       {{"LACKS_METHOD", "1"}},
+       "lacks this method",
        "cpu"},
-      {"device too small for the plan", "the first tile", kGood, {{"SMALL", "1"}},
-       "too small for this plan", "cpu"},
-      {"out of device memory, always", "every tile", kGood, {{"MAX_PIXELS", "0"}},
-       "the card is full", "cpu"},
-      {"out of device memory for large tiles", "the first tile", kGood, {{"MAX_PIXELS", "40000"}},
-       "smaller tiles on cuda:0", "cuda:0"},
+      {"device doesn't say its memory", "planning", kGood, {{"BUDGET", "-1"}}, "is silent", "cpu"},
+      {"no device memory left",
+       "planning",
+       kGood,
+       {{"BUDGET", "0"}},
+       "too little for a tile",
+       "cpu"},
+      {"device too small for the plan",
+       "the first tile",
+       kGood,
+       {{"SMALL", "1"}},
+       "too small for this plan",
+       "cpu"},
+      {"out of device memory, always",
+       "every tile",
+       kGood,
+       {{"MAX_PIXELS", "0"}},
+       "the card is full",
+       "cpu"},
+      {"out of device memory for large tiles",
+       "the first tile",
+       kGood,
+       {{"MAX_PIXELS", "40000"}},
+       "smaller tiles on cuda:0",
+       "cuda:0"},
       {"device lost", "the first tile", kGood, {{"FAIL_RUN", "1"}}, "fell off the bus", "cpu"},
-      {"device lost", kThirdTile, kGood, {{"FAIL_RUN", "3"}, {"BUDGET", "8000000"}},
-       "fell off the bus", "cuda:0+cpu"},
-      {"launch failure", kThirdTile, kGood,
+      {"device lost",
+       kThirdTile,
+       kGood,
+       {{"FAIL_RUN", "3"}, {"BUDGET", "8000000"}},
+       "fell off the bus",
+       "cuda:0+cpu"},
+      {"launch failure",
+       kThirdTile,
+       kGood,
        {{"FAIL_RUN", "3"}, {"BUDGET", "8000000"}, {"FAIL_TEXT", "launching: unspecified"}},
-       "launching: unspecified", "cuda:0+cpu"},
-      {"time-out", kThirdTile, kGood,
+       "launching: unspecified",
+       "cuda:0+cpu"},
+      {"time-out",
+       kThirdTile,
+       kGood,
        {{"FAIL_RUN", "3"}, {"BUDGET", "8000000"}, {"FAIL_TEXT", "the launch timed out"}},
-       "the launch timed out", "cuda:0+cpu"},
-      {"NaN from a kernel", kThirdTile, kGood,
-       {{"FAIL_RUN", "3"}, {"BUDGET", "8000000"}, {"FAIL_CODE", "7"},
+       "the launch timed out",
+       "cuda:0+cpu"},
+      {"NaN from a kernel",
+       kThirdTile,
+       kGood,
+       {{"FAIL_RUN", "3"},
+        {"BUDGET", "8000000"},
+        {"FAIL_CODE", "7"},
         {"FAIL_TEXT", "it computed values that are no numbers"}},
-       "no numbers", "cuda:0+cpu"},
-      {"out of host memory in the module", kThirdTile, kGood,
-       {{"FAIL_RUN", "3"}, {"BUDGET", "8000000"}, {"FAIL_CODE", "3"},
+       "no numbers",
+       "cuda:0+cpu"},
+      {"out of host memory in the module",
+       kThirdTile,
+       kGood,
+       {{"FAIL_RUN", "3"},
+        {"BUDGET", "8000000"},
+        {"FAIL_CODE", "3"},
         {"FAIL_TEXT", "out of memory"}},
-       "out of memory", "cuda:0+cpu"},
+       "out of memory",
+       "cuda:0+cpu"},
   };
 }
 
@@ -200,10 +249,10 @@ TEST(EngineFaults, AFailureIsNotCarriedIntoTheNextRun) {
     denoise(engine, params_of(Method::kNlm, "auto"), image);
   }
   const Denoised after = denoise(engine, params_of(Method::kNlm, "auto"), image);
-  test::log_fault({"device lost", "the run before", "engine", "the card is opened afresh",
-                   "done on " + after.report.device,
-                   after.status.ok() && after.report.device == "cuda:0" &&
-                       after.report.fallbacks.empty()});
+  test::log_fault(
+      {"device lost", "the run before", "engine", "the card is opened afresh",
+       "done on " + after.report.device,
+       after.status.ok() && after.report.device == "cuda:0" && after.report.fallbacks.empty()});
 }
 
 // ---- cancel
@@ -328,9 +377,8 @@ TEST_P(MemoryFaults, Measuring) {
 
 TEST_P(MemoryFaults, Denoising) {
   const TestImage image = test::noisy_picture({Component::kU8, 3}, 40, 36, 12.0f);
-  for (const auto& [name, method] : {std::pair{"bm3d", Method::kBm3d},
-                                     {"nlm", Method::kNlm},
-                                     {"sw-nlm", Method::kSwNlm}}) {
+  for (const auto& [name, method] :
+       {std::pair{"bm3d", Method::kBm3d}, {"nlm", Method::kNlm}, {"sw-nlm", Method::kSwNlm}}) {
     for (const char* device : {"cpu", "auto"}) {
       Engine engine({std::string(device) == "cpu" ? "" : kGood, 2});
       const std::string where = std::string(device) == "cpu" ? ", cpu" : ", card";

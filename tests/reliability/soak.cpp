@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Jobs of random size and parameters from two threads on one engine, all of them twice: usage
-// soak cpu|cuda MODULE_DIR [JOBS [SEED]]. A driver takes memory, host's and card's, when a kernel is
-// launched for the first time and for the largest of everything, and keeps it; the second half of
-// the jobs are those of the first and find nothing new. Answers 1 at a failure, a fall-back, or
+// soak cpu|cuda MODULE_DIR [JOBS [SEED]]. A driver takes memory, host's and card's, when a kernel
+// is launched for the first time and for the largest of everything, and keeps it; the second half
+// of the jobs are those of the first and find nothing new. Answers 1 at a failure, a fall-back, or
 // memory that grows by more than 5 % in the second half; 77 without a device.
 #include <malloc.h>
 
@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kMostGrowth = 0.05;
 constexpr uint64_t kNoise = uint64_t{4} << 20;  // bytes that allocators come and go by
-constexpr int kSamples = 10;  // of memory, over the run
+constexpr int kSamples = 10;                    // of memory, over the run
 
 struct Job {
   std::vector<std::pair<std::string, std::string>> settings;
@@ -179,9 +179,8 @@ class Soak {
         test::noisy_picture(job.format, job.width, job.height, job.sigma, 1);
     test::TestImage result(job.format, job.width, job.height);
     Report report;
-    const Status status =
-        engine_.denoise(params, white_noise(job.format.colours(), job.sigma), image.view(),
-                        result.target(), {}, report);
+    const Status status = engine_.denoise(params, white_noise(job.format.colours(), job.sigma),
+                                          image.view(), result.target(), {}, report);
     if (!status.ok()) return fail(job, status.message());
     if (!report.fallbacks.empty()) return fail(job, report.fallbacks.front());
     if (report.changed && !report.device.starts_with(device_)) fail(job, report.device);

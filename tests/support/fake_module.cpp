@@ -26,7 +26,7 @@
 #include <memory>
 #include <thread>
 
-#include "engine/abi.h"
+#include "engine/boundary/abi.h"
 #include "engine/cpu/cpu_backend.h"
 #include "engine/thread_pool.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/pixel_math.h"
+#include "engine/boundary/pixel_math.h"
 #include "reference_dft.h"
 
 namespace grainless::test {

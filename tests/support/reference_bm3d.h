@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "engine/cpu/planes.h"
-#include "engine/plan.h"
+#include "engine/boundary/plan.h"
+#include "engine/cpu/frame/planes.h"
 
 namespace grainless::test {
 
-// One stage of BM3D as plan.h states it, in double, reference by reference. The planes hold the
-// whole image; pilot is the estimate of the stage before, null in the first stage; first is the
-// first stage's, if that is another one.
+// One stage of BM3D as engine/boundary/plan.h states it, in double, reference by reference. The
+// planes hold the whole image; pilot is the estimate of the stage before, null in the first stage;
+// first is the first stage's, if that is another one.
 Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot,
                             const Planes* first = nullptr);
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/pixel_math.h"
+#include "engine/boundary/pixel_math.h"
 
 namespace grainless::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/pixel_math.h"
+#include "engine/boundary/pixel_math.h"
 
 namespace grainless::test {
 namespace {

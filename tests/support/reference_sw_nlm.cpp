@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/pixel_math.h"
+#include "engine/boundary/pixel_math.h"
 
 namespace grainless::test {
 namespace {
@@ -24,8 +24,7 @@ Planes matches_of(const SwNlmPlan& plan, const Planes& image) {
   for (int32_t c = 0; c < image.channels(); ++c) {
     for (int32_t y = 0; y < image.rect().height; ++y) {
       for (int32_t x = 0; x < image.rect().width; ++x) {
-        *match.at(c, x, y) = static_cast<float>(
-            match_value(*image.at(c, x, y), plan.match[c]));
+        *match.at(c, x, y) = static_cast<float>(match_value(*image.at(c, x, y), plan.match[c]));
       }
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "engine/cpu/planes.h"
-#include "engine/plan.h"
+#include "engine/boundary/plan.h"
+#include "engine/cpu/frame/planes.h"
 
 namespace grainless::test {
 
@@ -12,9 +12,9 @@ struct SwNlmTwin {
   int64_t lonely = 0;    // pixels of luma without any accepted pair
 };
 
-// Shapiro-Wilk NLM as plan.h states it, in double, pixel by pixel, from the definition of mean,
-// deviation and W; only the match values and the gates' limits are the plan's. The planes hold the
-// whole image.
+// Shapiro-Wilk NLM as engine/boundary/plan.h states it, in double, pixel by pixel, from the
+// definition of mean, deviation and W; only the match values and the gates' limits are the plan's.
+// The planes hold the whole image.
 SwNlmTwin reference_sw_nlm(const SwNlmPlan& plan, const Planes& image);
 
 }  // namespace grainless::test

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "engine/pixel_math.h"
+#include "engine/boundary/pixel_math.h"
 
 namespace grainless::test {
 

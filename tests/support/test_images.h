@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/pixels.h"
+#include "engine/boundary/pixels.h"
 
 namespace grainless::test {
 

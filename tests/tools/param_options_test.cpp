@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 
 namespace grainless::tools {
 namespace {

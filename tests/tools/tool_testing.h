@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/pixel_math.h"
-#include "engine/status.h"
+#include "engine/boundary/pixel_math.h"
+#include "engine/boundary/status.h"
 #include "tools/image_io/image.h"
 
 namespace grainless::tools {

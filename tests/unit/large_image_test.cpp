@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "engine/cpu/planes.h"
+#include "engine/cpu/frame/planes.h"
 #include "engine/denoise.h"
 #include "tests/support/test_images.h"
 
@@ -103,9 +103,9 @@ TEST(LargeImages, SidesNearTheLargestNumberAreRefused) {
       Report report;
       Params params;
       params.auto_sigma = false;
-      EXPECT_EQ(Engine({"", 1}).denoise(params, white_noise(1, 10), image, target, {}, report)
-                    .code(),
-                ErrorCode::kBadInput);
+      EXPECT_EQ(
+          Engine({"", 1}).denoise(params, white_noise(1, 10), image, target, {}, report).code(),
+          ErrorCode::kBadInput);
     }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/module_file.h"
+#include "engine/backends/module_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 
 namespace grainless {
 namespace {

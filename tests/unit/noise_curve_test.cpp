@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Noise of known strength, put into pictures whose brightness is known.
-#include "engine/noise_curve.h"
+#include "engine/noise/curve.h"
 
 #include <gtest/gtest.h>
 
@@ -232,12 +232,11 @@ TEST(AreaNoise, OfAFlatAreaInATexturedPicture) {
 }
 
 TEST(AreaNoise, OfWhatIsDrawnOrClippedIsNothing) {
-  const AreaNoise drawn = noise_of(draw(
-      kGrey, 64, 64, [](int32_t, int32_t) { return 77.0; }, constant(0)));
+  const AreaNoise drawn =
+      noise_of(draw(kGrey, 64, 64, [](int32_t, int32_t) { return 77.0; }, constant(0)));
   EXPECT_EQ(drawn.verdict, AreaVerdict::kGood);
   EXPECT_EQ(drawn.sigma[0], 0);
-  TestImage white = draw(
-      kGrey, 64, 64, [](int32_t, int32_t) { return 255.0; }, constant(8));
+  TestImage white = draw(kGrey, 64, 64, [](int32_t, int32_t) { return 255.0; }, constant(8));
   for (int32_t i = 0; i < 64 * 64; ++i) {
     white.set(i % 64, i / 64, 0, std::min(255.0f, white.get(i % 64, i / 64, 0)));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/noise_estimate.h"
+#include "engine/noise/estimate.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 #include <random>
 #include <vector>
 
-#include "engine/flat_blocks.h"
-#include "engine/noise_sample.h"
-#include "engine/status.h"
-#include "engine/weak_texture.h"
+#include "engine/boundary/status.h"
+#include "engine/noise/flat_blocks.h"
+#include "engine/noise/sample.h"
+#include "engine/noise/weak_texture.h"
 
 namespace grainless {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/params.h"
+#include "engine/params/params.h"
 
 #include <gtest/gtest.h>
 

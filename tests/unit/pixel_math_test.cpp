@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/pixel_math.h"
+#include "engine/boundary/pixel_math.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "engine/plan.h"
+#include "engine/boundary/plan.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "engine/pixel_math.h"
-#include "engine/volume_plan.h"
+#include "engine/boundary/pixel_math.h"
+#include "engine/boundary/volume_plan.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
+#include "engine/plan/make_plan.h"
+#include "engine/plan/make_volume_plan.h"
 
 namespace grainless {
 namespace {

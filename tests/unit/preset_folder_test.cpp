@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/preset_folder.h"
+#include "engine/params/preset_folder.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/preset.h"
+#include "engine/params/preset.h"
 
 #include <gtest/gtest.h>
 

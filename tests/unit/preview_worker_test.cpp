@@ -182,8 +182,7 @@ TEST(PreviewWorker, EndsQuicklyWhileWorking) {
   SlowSource source;
   const auto start = std::chrono::steady_clock::now();
   {
-    PreviewWorker worker(
-        source, [](const auto&) {}, [](const auto&) {});
+    PreviewWorker worker(source, [](const auto&) {}, [](const auto&) {});
     worker.submit(job_of(1, 1));
     while (source.started == 0) std::this_thread::yield();
   }

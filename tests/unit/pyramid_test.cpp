@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/pyramid.h"
+#include "engine/boundary/pyramid.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,8 @@
 #include <cstring>
 #include <random>
 
-#include "engine/cpu/pyramid.h"
+#include "engine/cpu/frame/pyramid.h"
+#include "engine/plan/make_plan.h"
 
 namespace grainless {
 namespace {

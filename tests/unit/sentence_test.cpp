@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "engine/packed_sentence.h"
-#include "engine/params.h"
+#include "engine/boundary/packed_sentence.h"
+#include "engine/params/params.h"
 
 namespace grainless {
 namespace {

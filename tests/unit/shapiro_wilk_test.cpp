@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/shapiro_wilk.h"
+#include "engine/plan/shapiro_wilk.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Who computes which tiles, with backends that compute nothing: they count.
-#include "engine/tile_scheduler.h"
+#include "engine/backends/tile_scheduler.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include <random>
 
 #include "engine/cpu/cpu_backend.h"
+#include "engine/plan/make_plan.h"
 
 namespace grainless {
 namespace {
@@ -30,8 +31,7 @@ class CountingBackend final : public Backend {
   }
   uint64_t budget() const override { return ask_budget(); }
   int32_t preferred_side() const override { return side; }
-  void run(const Plan&, const AbiTile& tile, const Callbacks& callbacks,
-           AbiTiming*) override {
+  void run(const Plan&, const AbiTile& tile, const Callbacks& callbacks, AbiTiming*) override {
     ++runs;
     callbacks.report(0.5);
     fail(tile.out);
@@ -96,9 +96,8 @@ class TileScheduler : public ::testing::Test {
     EXPECT_EQ(target, std::vector<uint8_t>(target.size(), 1));
   }
   bool mentions(const std::string& text) const {
-    return std::any_of(report_.fallbacks.begin(), report_.fallbacks.end(), [&](const auto& said) {
-      return said.find(text) != std::string::npos;
-    });
+    return std::any_of(report_.fallbacks.begin(), report_.fallbacks.end(),
+                       [&](const auto& said) { return said.find(text) != std::string::npos; });
   }
 
   std::shared_ptr<CountingBackend> cpu_ = std::make_shared<CountingBackend>("cpu");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/transforms.h"
+#include "engine/plan/transforms.h"
 
 #include <gtest/gtest.h>
 

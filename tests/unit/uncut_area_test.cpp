@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/uncut_area.h"
+#include "engine/backends/uncut_area.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,8 @@ namespace {
 TEST(UncutArea, IsCutEvenlyRowByRow) {
   UncutArea area({10, 20, 1025, 100});
   EXPECT_EQ(area.tiles({1024, 60}), 4);
-  const Rect expected[] = {{10, 20, 513, 50}, {523, 20, 512, 50}, {10, 70, 513, 50}, {523, 70, 512, 50}};
+  const Rect expected[] = {
+      {10, 20, 513, 50}, {523, 20, 512, 50}, {10, 70, 513, 50}, {523, 70, 512, 50}};
   for (const Rect& tile : expected) EXPECT_EQ(area.take({1024, 60}), tile);
   EXPECT_TRUE(area.empty());
 }

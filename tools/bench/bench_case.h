@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/boundary/pixels.h"
 #include "engine/denoise.h"
-#include "engine/params.h"
-#include "engine/pixels.h"
+#include "engine/params/params.h"
 
 namespace grainless::tools {
 

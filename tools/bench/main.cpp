@@ -7,7 +7,7 @@
 
 #include "bench_case.h"
 #include "bench_table.h"
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "tools/cli/engine_setup.h"
 #include "tools/cli/param_options.h"
 

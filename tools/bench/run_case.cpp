@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "bench_case.h"
-#include "engine/pixel_math.h"
+#include "engine/boundary/pixel_math.h"
 #include "engine/thread_pool.h"
 #include "tools/image_io/image.h"
 #include "tools/noise.h"
@@ -50,7 +50,7 @@ Image noisy_scene(const BenchCase& bench, const std::vector<float>& noise, int32
   return image;
 }
 
-double median_of(const std::vector<Report>& reports, double Report::*member) {
+double median_of(const std::vector<Report>& reports, double Report::* member) {
   std::vector<double> values;
   for (const Report& report : reports) values.push_back(report.*member);
   const auto middle = values.begin() + ptrdiff_t(values.size() / 2);

@@ -43,8 +43,7 @@ const CancelToken& cancel_token() {
 }
 
 void catch_signals() {
-  struct sigaction action {
-  }, before{};
+  struct sigaction action{}, before{};
   action.sa_flags = SA_RESTART;
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
     // What nohup and shells' background jobs ignore stays ignored.

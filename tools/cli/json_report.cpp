@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 
 namespace grainless::tools {
 

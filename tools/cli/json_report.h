@@ -30,8 +30,9 @@ double total_seconds(const Outcome& outcome);
 // The report's note and what else there is to say, as one text; empty when there is nothing.
 std::string note_of(const Outcome& outcome);
 
-// The object of --json. confidence stands in it only where sigma was measured; psnr_, ssim_ and fsim_ stand in it only with a reference, and are null where they
-// have no finite value: PSNR of identical pictures, SSIM of pictures smaller than its window.
+// The object of --json. confidence stands in it only where sigma was measured; psnr_, ssim_ and
+// fsim_ stand in it only with a reference, and are null where they have no finite value: PSNR of
+// identical pictures, SSIM of pictures smaller than its window.
 nlohmann::ordered_json json_report(const Outcome& outcome);
 
 // Writes one line to stdout. Throws Error(kBadInput) when stdout doesn't take it.

@@ -8,7 +8,7 @@
 
 #include "denoise_command.h"
 #include "devices_command.h"
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "engine_setup.h"
 #include "estimate_command.h"
 #include "metrics_command.h"
@@ -124,8 +124,9 @@ int estimate_main(int argc, char** argv) {
   EstimateOptions options;
   app.add_option("INPUT", options.inputs, "Pictures")->required();
   app.add_flag("--json", options.json, "Print one JSON object a picture, a line each");
-  app.add_option("--noise", options.kind, text("What to look for: auto, or camera for coarse "
-                                               "noise that texture may look like, too."))
+  app.add_option("--noise", options.kind,
+                 text("What to look for: auto, or camera for coarse "
+                      "noise that texture may look like, too."))
       ->type_name("KIND");
   app.add_option("--threads", options.threads, "Threads; 0: one a core")
       ->check(CLI::Range(0, 4096))

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "tools/image_io/files.h"
 #include "tools/image_io/image_file.h"
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 
 namespace grainless::tools {
 namespace {
@@ -61,7 +61,8 @@ void add_param_options(CLI::App& app, GivenParams& given) {
     if (key == "depth") {
       help +=
           " All inputs, and all pages of TIFF files, are the layers of one volume (or the frames "
-          "of a burst) then. Takes --method bm3d or nlm; OUTPUT is a TIFF file with a page a layer. 0: "
+          "of a burst) then. Takes --method bm3d or nlm; OUTPUT is a TIFF file with a page a "
+          "layer. 0: "
           "every input is a picture of its own.";
     }
     if (spec.type != ParamType::kString) help += " Takes " + range_text(spec) + ".";

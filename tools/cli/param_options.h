@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/params.h"
-#include "engine/preset.h"
+#include "engine/params/params.h"
+#include "engine/params/preset.h"
 
 namespace CLI {
 class App;

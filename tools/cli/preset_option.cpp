@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/preset_folder.h"
+#include "engine/params/preset_folder.h"
 #include "json_report.h"
 
 namespace grainless::tools {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/preset.h"
+#include "engine/params/preset.h"
 
 namespace grainless::tools {
 

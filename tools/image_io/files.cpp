@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 
 namespace grainless::tools {
 namespace {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <new>
 
-#include "engine/pixel_math.h"
-#include "engine/status.h"
+#include "engine/boundary/pixel_math.h"
+#include "engine/boundary/status.h"
 
 namespace grainless::tools {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "files.h"
 #include "pnm_file.h"
 #if GRAINLESS_HAVE_JPEG

@@ -16,7 +16,7 @@
 
 #include <jerror.h>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "exif.h"
 #include "notes.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 
 namespace grainless::tools {
 

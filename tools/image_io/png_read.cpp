@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "exif.h"
 #include "png_file.h"
 #include "png_handle.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "exif.h"
 #include "png_file.h"
 #include "png_handle.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "pnm_file.h"
 
 namespace grainless::tools {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "files.h"
 
 namespace grainless::tools {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "engine/status.h"
+#include "engine/boundary/status.h"
 #include "exif.h"
 #include "tiff_file.h"
 #include "tiff_handle.h"

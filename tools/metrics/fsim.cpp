@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-#include "engine/pixel_math.h"
+#include "engine/boundary/pixel_math.h"
 #include "fourier.h"
 
 namespace grainless::tools {

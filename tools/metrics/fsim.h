@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/pixels.h"
+#include "engine/boundary/pixels.h"
 
 namespace grainless::tools {
 

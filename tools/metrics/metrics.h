@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/pixels.h"
+#include "engine/boundary/pixels.h"
 
 namespace grainless::tools {
 

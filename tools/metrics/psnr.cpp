@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 
-#include "engine/pixel_math.h"
-#include "engine/status.h"
+#include "engine/boundary/pixel_math.h"
+#include "engine/boundary/status.h"
 #include "metrics.h"
 
 namespace grainless::tools {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/pixel_math.h"
+#include "engine/boundary/pixel_math.h"
 #include "metrics.h"
 
 namespace grainless::tools {

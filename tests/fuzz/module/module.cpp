@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The library whose table is the fuzz target's own: see ../module_fuzz.cpp.
-#include "engine/abi.h"
+#include "engine/boundary/abi.h"
 
 extern "C" const grainless::AbiBackend* grainless_fuzz_table();
 

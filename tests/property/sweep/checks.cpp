@@ -7,9 +7,13 @@
 #include <random>
 #include <utility>
 
-#include "engine/pixel_math.h"
-#include "engine/plan.h"
-#include "engine/volume_plan.h"
+#include "engine/boundary/pixel_math.h"
+#include "engine/boundary/plan.h"
+#include "engine/boundary/volume_plan.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
+#include "engine/plan/make_plan.h"
+#include "engine/plan/make_volume_plan.h"
 
 namespace grainless::sweep {
 namespace {

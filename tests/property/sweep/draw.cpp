@@ -9,7 +9,8 @@
 #include <span>
 #include <sstream>
 
-#include "engine/volume_plan.h"
+#include "engine/boundary/volume_plan.h"
+#include "engine/params/params.h"
 
 namespace grainless::sweep {
 namespace {

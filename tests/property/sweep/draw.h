@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/params.h"
-#include "engine/pixels.h"
+#include "engine/boundary/pixels.h"
+#include "engine/params/params.h"
 #include "tests/support/test_images.h"
 
 namespace grainless::sweep {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What an algorithm of the CUDA module offers: the twin of engine/cpu/frame/method.h. A method only
+// queues work on the job's stream, in launches short enough for a desktop card's watchdog
+// (launch_bound.h), calls checkpoint() between launches and never synchronises itself. Results are
+// the same bits for any target rectangle, stream and order of tiles.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "engine/boundary/abi.h"
+#include "engine/boundary/plan.h"
+#include "engine/boundary/rect.h"
+
+namespace grainless::cuda {
+
+// Planar luma/chroma (or grey) floats in 8-bit steps over one rectangle of the image, in device
+// memory.
+struct DevicePlanes {
+  float* data;   // of (rect.x, rect.y); plane c starts at data + c * rect.height * stride
+  int channels;  // 1 or 3
+  Rect rect;     // absolute coordinates
+  int stride;    // floats from row to row, a multiple of 32; data is 128-byte aligned
+
+  __host__ __device__ float* plane(int c) const {
+    return data + static_cast<size_t>(c) * rect.height * stride;
+  }
+};
+
+class Pacer;  // cuda/runtime/pacer.h
+
+struct MethodJob {
+  const LevelPlan* level;  // host memory
+  int image_width, image_height;
+  DevicePlanes source;  // holds every pixel within the level's reach of target
+  DevicePlanes target;
+  void* scratch;  // device memory, 256-byte aligned, contents undefined
+  size_t scratch_bytes;
+  cudaStream_t stream;
+  const AbiCallbacks* callbacks;  // may be null
+  Pacer* pacer = nullptr;         // keeps few launches queued, so that cancelling is quick
+};
+
+// See cuda/runtime/pacer.h; the share is of the tile's work.
+void checkpoint(const MethodJob& job, double fraction);
+
+// Non-Local Means. cuda/nlm/nlm.cu.
+void run_nlm(const MethodJob& job);
+// Device bytes beyond source and target for a source of width x height.
+size_t nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
+
+// BM3D, all stages. cuda/bm3d/bm3d.cu.
+void run_bm3d(const MethodJob& job);
+size_t bm3d_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
+
+// Shapiro-Wilk NLM. cuda/sw_nlm/sw_nlm.cu.
+void run_sw_nlm(const MethodJob& job);
+size_t sw_nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
+
+}  // namespace grainless::cuda

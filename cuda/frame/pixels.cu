@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Compiled without contraction: the CPU's bits.
+#include "pixels.cuh"
+
+#include <algorithm>
+
+#include "cuda/runtime/check.h"
+#include "engine/boundary/pixel_math.h"
+
+namespace grainless::cuda {
+namespace {
+
+constexpr int kBlockX = 32, kBlockY = 8;
+constexpr int kWideX = kBlockX + 2 * kFillRadius, kWideY = kBlockY + 2 * kFillRadius;
+
+struct Colour {
+  float plane[kMaxChannels];
+};
+
+__device__ const uint8_t* pixel_at(const DevicePixels& pixels, int x, int y) {
+  return static_cast<const uint8_t*>(pixels.data) + (y - pixels.rect.y) * pixels.row_bytes +
+         static_cast<size_t>(x - pixels.rect.x) * pixels.format.pixel_bytes();
+}
+
+__device__ Colour load_colour(const void* pixel, PixelFormat format) {
+  const float first = load_component(pixel, format.component, 0);
+  if (format.colours() == 1) return {{first, 0, 0}};
+  const Yuv yuv = yuv_from_rgb({first, load_component(pixel, format.component, 1),
+                                load_component(pixel, format.component, 2)});
+  return {{yuv.y, yuv.u, yuv.v}};
+}
+
+__device__ void put(const DevicePlanes& planes, int x, int y, const Colour& colour) {
+  const size_t at = static_cast<size_t>(y - planes.rect.y) * planes.stride + (x - planes.rect.x);
+  for (int c = 0; c < planes.channels; ++c) planes.plane(c)[at] = colour.plane[c];
+}
+
+// Mean of the valid pixels round (x, y). `valid` holds the flags from (x, y) - kFillRadius on.
+__device__ Colour mean_around(const DevicePixels& pixels, int x, int y, const uint8_t* valid) {
+  Colour sum{};
+  int count = 0;
+  for (int dy = -kFillRadius; dy <= kFillRadius; ++dy) {
+    for (int dx = -kFillRadius; dx <= kFillRadius; ++dx) {
+      if (!valid[(dy + kFillRadius) * kWideX + dx + kFillRadius]) continue;
+      const Colour colour = load_colour(pixel_at(pixels, x + dx, y + dy), pixels.format);
+      for (int c = 0; c < kMaxChannels; ++c) sum.plane[c] += colour.plane[c];
+      ++count;
+    }
+  }
+  for (int c = 0; c < kMaxChannels; ++c) {
+    sum.plane[c] = count > 0 ? sum.plane[c] / static_cast<float>(count) : 0.0f;
+  }
+  return sum;
+}
+
+__device__ DevicePixels layer_of(DevicePixels pixels, const LayerSteps& steps, int layer) {
+  pixels.data = static_cast<uint8_t*>(pixels.data) + layer * steps.pixel_bytes;
+  return pixels;
+}
+
+// Most blocks have no invalid pixel and none of this is needed.
+__global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const LayerSteps steps,
+                              int first_layer) {
+  pixels = layer_of(pixels, steps, first_layer + blockIdx.z);
+  planes.data += (first_layer + blockIdx.z) * steps.source_floats;
+  __shared__ uint8_t valid[kWideY * kWideX];
+  const int left = planes.rect.x + blockIdx.x * kBlockX, top = planes.rect.y + blockIdx.y * kBlockY;
+  const int x = left + threadIdx.x, y = top + threadIdx.y;
+  const bool inside = x < planes.rect.right() && y < planes.rect.bottom();
+  bool usable = true;
+  if (inside) {
+    const uint8_t* pixel = pixel_at(pixels, x, y);
+    usable = pixel_is_valid(pixel, pixels.format, pixels.valid);
+    if (usable) put(planes, x, y, load_colour(pixel, pixels.format));
+  }
+  if (!__syncthreads_or(!usable)) return;
+  const Rect& image = pixels.image;
+  const Rect& rect = pixels.rect;
+  bool any = false;
+  for (int i = threadIdx.y * kBlockX + threadIdx.x; i < kWideX * kWideY; i += kBlockX * kBlockY) {
+    const int wx = left - kFillRadius + i % kWideX, wy = top - kFillRadius + i / kWideX;
+    // The image's pixels within reach of `planes` all lie in `rect`.
+    const bool known = wx >= max(image.x, rect.x) && wy >= max(image.y, rect.y) &&
+                       wx < min(image.right(), rect.right()) &&
+                       wy < min(image.bottom(), rect.bottom());
+    valid[i] = known && pixel_is_valid(pixel_at(pixels, wx, wy), pixels.format, pixels.valid);
+    any = any || valid[i];
+  }
+  any = __syncthreads_or(any);
+  if (usable) return;
+  const uint8_t* corner = valid + threadIdx.y * kWideX + threadIdx.x;
+  put(planes, x, y, any ? mean_around(pixels, x, y, corner) : Colour{});
+}
+
+__device__ void copy_bytes(uint8_t* to, const uint8_t* from, int bytes) {
+  for (int i = 0; i < bytes; ++i) to[i] = from[i];
+}
+
+__global__ void pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePlanes result,
+                              const PixelOutput output, const LayerSteps steps, int first_layer) {
+  const int layer = first_layer + blockIdx.z;
+  pixels = layer_of(pixels, steps, layer);
+  const DevicePixels target = layer_of(output.pixels, steps, layer);
+  source.data += layer * steps.source_floats;
+  result.data += layer * steps.result_floats;
+  const int x = result.rect.x + blockIdx.x * kBlockX + threadIdx.x;
+  const int y = result.rect.y + blockIdx.y * kBlockY + threadIdx.y;
+  if (x >= result.rect.right() || y >= result.rect.bottom()) return;
+  const PixelFormat format = pixels.format;
+  const uint8_t* from = pixel_at(pixels, x, y);
+  auto* to = const_cast<uint8_t*>(pixel_at(target, x, y));
+  if (!pixel_is_valid(from, format, pixels.valid))
+    return copy_bytes(to, from, format.pixel_bytes());
+
+  const size_t at = static_cast<size_t>(y - result.rect.y) * result.stride + (x - result.rect.x);
+  const size_t source_at =
+      static_cast<size_t>(y - source.rect.y) * source.stride + (x - source.rect.x);
+  const float luma = result.plane(0)[at];
+  const float blended = luma + output.detail * (source.plane(0)[source_at] - luma);
+  bool finite = isfinite(blended);
+  if (format.colours() == 1) {
+    store_component(to, format.component, 0, blended);
+  } else {
+    const float u = result.plane(1)[at], v = result.plane(2)[at];
+    finite = finite && isfinite(u) && isfinite(v);
+    const Rgb rgb = rgb_from_yuv({blended, u, v});
+    store_component(to, format.component, 0, rgb.r);
+    store_component(to, format.component, 1, rgb.g);
+    store_component(to, format.component, 2, rgb.b);
+  }
+  if (!finite) *output.not_finite = 1;
+  if (format.has_alpha()) {
+    const int bytes = format.component_bytes(), alpha = (format.channels - 1) * bytes;
+    copy_bytes(to + alpha, from + alpha, bytes);
+  }
+}
+
+constexpr int kMostLayers = 32768;  // of a grid
+
+dim3 grid_for(const Rect& rect, int layers) {
+  return dim3((rect.width + kBlockX - 1) / kBlockX, (rect.height + kBlockY - 1) / kBlockY,
+              std::min(layers, kMostLayers));
+}
+
+}  // namespace
+
+void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, cudaStream_t stream,
+                        const LayerSteps& steps) {
+  for (int first = 0; first < steps.layers; first += kMostLayers) {
+    const dim3 grid = grid_for(planes.rect, steps.layers - first);
+    planes_kernel<<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(pixels, planes, steps, first);
+    check_launch("planes_from_pixels");
+  }
+}
+
+void pixels_from_planes(const DevicePixels& pixels, const DevicePlanes& source,
+                        const DevicePlanes& result, const PixelOutput& output, cudaStream_t stream,
+                        const LayerSteps& steps) {
+  for (int first = 0; first < steps.layers; first += kMostLayers) {
+    const dim3 grid = grid_for(result.rect, steps.layers - first);
+    pixels_kernel<<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(pixels, source, result, output,
+                                                               steps, first);
+    check_launch("pixels_from_planes");
+  }
+}
+
+}  // namespace grainless::cuda

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// What the host side of Non-Local Means hands to its kernels, by value.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "cuda/frame/method.cuh"
+
+namespace grainless::cuda {
+
+inline constexpr int kNlmColumns = 128;  // of a strip: 32 lanes, a quad of 4 columns each
+// Most warps a block; their 128 registers a thread fill a multiprocessor. Measured on an H200 (24
+// megapixels, 21 x 21): 17.3 ms colour 9 x 9 and 11.2 ms grey 7 x 7; 20 warps of 96 registers 19.0
+// and 11.8, 12 warps with chunks of 11 21.5 and 14.4, two blocks of 8 warps 18.5 and 12.2.
+inline constexpr int kNlmWarps = 16;
+// The same patch-wise, with more registers each (patches.cuh).
+inline constexpr int kNlmPatchWarps = 12;
+// Horizontal displacements whose column sums a lane can hold; the window's side is cut into chunks
+// of the size that leaves the least over.
+inline constexpr int kNlmChunks[] = {7, 5};
+
+// Interleaved pixels of the padded planes. `area` is the sum of squares of the match values over
+// the patch and all channels, bits of an int.
+template <int kChannels>
+struct NlmPixel;
+template <>
+struct NlmPixel<1> {
+  using Match = int;
+  using Own = int;       // a match value times 2 or -2
+  using Value = float2;  // y, area
+};
+template <>
+struct NlmPixel<3> {
+  using Match = uint2;   // y | u << 16, v
+  using Own = int4;      // y, u, v
+  using Value = float4;  // y, u, v, area
+};
+
+// w = 2^min(NlmArgs::top, offset - slope * D). All weights carry one factor, such that what
+// NlmWeight calls zero (kNlmCutoff) is where the hardware's 2^x falls to zero.
+struct NlmCurve {
+  float slope, offset;
+  int enabled;
+};
+
+// Padded planes: pixel (column, row) is the image's (x0 + column, y0 + row), reflected. Strip s has
+// the columns x0 + radius + s * strip_step + 0..127, of which the first and last `lead` only serve
+// their neighbours. Quads start at absolute multiples of 4.
+//
+// Patch-wise there are two walks. The first one's target is one plane a weight, `totals` is 1: it
+// gets 1 / (sum of a patch's weights, the centre's with them), 0 where there is none. These planes
+// are the second one's `inverse`, whose first pixel is the target's less `high` both ways.
+struct NlmArgs {
+  const void* match;
+  const void* values;
+  int pitch;          // elements from row to row
+  int columns, rows;  // of the padded planes
+  int x0, y0;
+  int image_width, image_height;
+  int patch, low, high;  // the patch of p spans p - low .. p + high
+  int radius;
+  int chunk, chunks;  // a row of displacements is `chunks` chunks; the last may reach beyond it
+  int groups;         // chunks * rows of displacements; one warp takes one at a time
+  int warps;          // groups at once
+  int lead, strip_step, strips;
+  int quads;                             // quads of a row in shared memory
+  int value_rows, match_rows, own_rows;  // rows in shared memory's rings: powers of two
+  int history;                           // int4 a warp in shared memory
+  int block_rows, first_block;
+  int anchored;  // 1: sums are of pixels less the first of their quad
+  CentreWeight centre;
+  NlmCurve luma, chroma;
+  float top;
+  MatchCurve curve[kMaxChannels];
+  float* sums;        // partial sums between passes over the displacements
+  size_t sums_plane;  // floats a component: [row][strip][128]
+  DevicePlanes source, target;
+  int totals;
+  DevicePlanes inverse;
+};
+
+// Fills match and values from source. prepare.cu.
+void nlm_prepare(const NlmArgs& args, cudaStream_t stream);
+
+using NlmKernel = void (*)(NlmArgs);
+// The kernel for a patch size, chunk, channel count and one or two weights. nlm_kernel_*.cu.
+NlmKernel nlm_kernel_grey(int patch, int chunk);
+NlmKernel nlm_kernel_colour(int patch, int chunk);
+NlmKernel nlm_kernel_colour_two_weights(int patch, int chunk);
+// Of the second walk, patch-wise.
+NlmKernel nlm_patches_grey(int patch, int chunk);
+NlmKernel nlm_patches_colour(int patch, int chunk);
+NlmKernel nlm_patches_colour_two_weights(int patch, int chunk);
+
+}  // namespace grainless::cuda

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <cmath>
+
+#include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
+#include "cuda/runtime/sizes.h"
+#include "kernel.cuh"
+
+namespace grainless::cuda {
+namespace {
+
+constexpr int kLargestLead = 8;
+
+// Pixel-displacement pairs that one multiprocessor may get in one launch. The slowest card in reach
+// (a GTX 1650: 14 multiprocessors, 64 lanes each for floats and integers at 1.5 GHz) does about 25
+// instructions a pair, 4e9 pairs a second and multiprocessor: 16 ms a launch. A desktop's watchdog
+// bites after seconds, a cancel waits for two launches.
+constexpr double kLaunchPairs = 64e6;
+
+constexpr double kLog2e = 1.4426950408889634;
+
+// The hardware's 2^x gives 0 under x = -126, which is where weights count as nothing.
+constexpr double kTop = kNlmCutoff * kLog2e - 126.0;
+
+NlmCurve curve_of(const NlmWeight& weight) {
+  if (weight.enabled == 0) return {};
+  return {static_cast<float>(double{weight.gain} * weight.decay * kLog2e),
+          static_cast<float>(double{weight.noise} * weight.decay * kLog2e + kTop), 1};
+}
+
+// Patch-wise, a warp keeps what left its sums for so many rows, displacements and weights: more of
+// them would take more shared memory than the largest card has.
+constexpr int kMostHistory = 200;
+
+// Cuts the window's rows into chunks of the size that wastes least, the largest of equals.
+// `history`: rows of patches times weights that a warp keeps of each displacement.
+void cut_displacements(int history, NlmArgs& a) {
+  const int side = 2 * a.radius + 1;
+  int least = INT_MAX;
+  for (int chunk : kNlmChunks) {
+    if (history * chunk > kMostHistory) continue;
+    const int padded = ceil_div(side, chunk) * chunk;
+    if (padded >= least) continue;
+    least = padded;
+    a.chunk = chunk;
+  }
+  a.chunks = least / a.chunk;
+  a.groups = a.chunks * side;
+}
+
+int weights_of(const NlmPlan& nlm) {
+  return nlm.joint != 0 ? 1 : 2;
+}
+
+int floor_to_quad(int x) {
+  return (x >= 0 ? x / 4 : -((3 - x) / 4)) * 4;
+}
+
+// What follows from the plan and the target alone; rows and columns are those of the padded planes.
+// `patches`: the second walk of patch-wise means, which sums over patches twice.
+NlmArgs geometry(const NlmPlan& nlm, const Rect& target, bool patches) {
+  const int sums = patches ? 2 : 1;
+  NlmArgs a{};
+  a.patch = nlm.patch;
+  a.low = nlm.patch / 2;
+  a.high = nlm.patch - 1 - a.low;
+  a.radius = nlm.radius;
+  a.lead = sums * (a.low <= 4 ? 4 : kLargestLead);
+  a.strip_step = kNlmColumns - 2 * a.lead;
+  cut_displacements(patches ? a.patch * weights_of(nlm) : 0, a);
+  a.quads = ceil_div(kNlmColumns + a.chunks * a.chunk - 1, 4);
+  const int first = floor_to_quad(target.x);  // quads stand at absolute multiples of 4
+  a.x0 = first - a.lead - a.radius;
+  a.y0 = target.y - a.radius - a.low - (patches ? a.high : 0);
+  a.strips = ceil_div(target.right() - first, a.strip_step);
+  a.columns = (a.strips - 1) * a.strip_step + 4 * a.quads;
+  a.rows = target.height + 2 * a.radius + sums * (a.patch - 1);
+  a.pitch = (a.columns + 31) / 32 * 32;
+  a.anchored = a.radius + a.low >= 3;  // the first of a quad lies in the halo
+  a.sums_plane = static_cast<size_t>(kNlmColumns) * a.strips * target.height;
+  return a;
+}
+
+struct ScratchLayout {
+  size_t match, values, sums, total;  // offsets, bytes
+
+  ScratchLayout(const NlmArgs& a, int channels) {
+    const size_t pixels = static_cast<size_t>(a.pitch) * a.rows;
+    match = 0;
+    values = aligned(pixels * (channels == 3 ? 8 : 4));
+    sums = values + aligned(pixels * (channels == 3 ? 16 : 8));
+    const size_t components = channels == 3 ? 7 : 3;
+    total = sums + (a.groups > 1 ? aligned(components * a.sums_plane * sizeof(float)) : 0);
+  }
+};
+
+size_t shared_bytes(const NlmArgs& a, int channels, int weights, bool patches) {
+  if (patches) {
+    return channels == 1  ? NlmShared<1, 2>::bytes(a)
+           : weights == 1 ? NlmShared<3, 4>::bytes(a)
+                          : NlmShared<3, 5>::bytes(a);
+  }
+  return channels == 1  ? NlmShared<1, 3>::bytes(a)
+         : weights == 1 ? NlmShared<3, 5>::bytes(a)
+                        : NlmShared<3, 7>::bytes(a);
+}
+
+// As many warps as shared memory holds, evenly spread over the passes. The sums don't depend on it.
+size_t choose_warps(int channels, int weights, bool patches, NlmArgs& a) {
+  const size_t limit = device_limits().shared_bytes;
+  a.own_rows = std::bit_ceil(4u + (patches ? a.low : 0));  // to the row being finished
+  a.history = patches ? a.patch * a.chunk * weights * 32 : 0;
+  for (int most = patches ? kNlmPatchWarps : kNlmWarps;; --most) {
+    a.warps = ceil_div(a.groups, ceil_div(a.groups, most));
+    const int dys = std::min(2 * a.radius + 1, (a.warps + 2 * a.chunks - 2) / a.chunks);
+    a.value_rows = std::bit_ceil(dys + 1u + (patches ? a.low : 0));
+    a.match_rows = std::bit_ceil(dys + a.patch + 1u);
+    const size_t bytes = shared_bytes(a, channels, weights, patches);
+    if (bytes <= limit) return bytes;
+    if (most == 1) too_little_shared_memory();
+  }
+}
+
+// Rows a block such that the blocks fill whole waves of multiprocessors; each block also spends
+// about a third of a row's time on each row above its own that its first patches reach into (and,
+// patch-wise, nearly a row's on those of patches above it).
+int choose_block_rows(const NlmArgs& a, int height, int processors) {
+  const double extra = (a.patch - 1) * (a.history > 0 ? 1.2 : 1 / 3.0) + 2;
+  int best_rows = 1;
+  double best = INFINITY;
+  for (int count = 1; count <= height; ++count) {
+    const int rows = ceil_div(height, count);
+    const int waves = ceil_div(a.strips * ceil_div(height, rows), processors);
+    const double time = waves * (rows + extra);
+    const double pairs = 1.0 * rows * a.strip_step * a.groups * a.chunk;
+    if (time < best && (pairs <= kLaunchPairs || rows == 1)) {
+      best = time;
+      best_rows = rows;
+    }
+  }
+  return best_rows;
+}
+
+// `scratch` is of the walk's own.
+NlmArgs make_args(const MethodJob& job, const DevicePlanes& target, bool patches, void* scratch) {
+  const NlmPlan& nlm = job.level->nlm;
+  NlmArgs a = geometry(nlm, target.rect, patches);
+  a.image_width = job.image_width;
+  a.image_height = job.image_height;
+  a.source = job.source;
+  a.target = target;
+  a.centre = nlm.centre;
+  a.top = static_cast<float>(kTop);
+  a.luma = curve_of(nlm.luma);
+  a.chroma = curve_of(nlm.chroma);
+  std::copy_n(nlm.match, kMaxChannels, a.curve);
+  const ScratchLayout layout(a, job.source.channels);
+  auto* bytes = static_cast<unsigned char*>(scratch);
+  a.match = bytes + layout.match;
+  a.values = bytes + layout.values;
+  a.sums = reinterpret_cast<float*>(bytes + layout.sums);
+  return a;
+}
+
+NlmKernel kernel_for(const NlmPlan& nlm, int channels, int chunk, bool patches) {
+  if (channels == 1) return (patches ? nlm_patches_grey : nlm_kernel_grey)(nlm.patch, chunk);
+  if (nlm.joint != 0) return (patches ? nlm_patches_colour : nlm_kernel_colour)(nlm.patch, chunk);
+  return (patches ? nlm_patches_colour_two_weights : nlm_kernel_colour_two_weights)(nlm.patch,
+                                                                                    chunk);
+}
+
+// Where patch-wise means keep the patches' totals: all patches that hold a pixel of the target.
+DevicePlanes inverse_planes(const NlmPlan& nlm, const Rect& target, void* data) {
+  const int extra = nlm.patch - 1, high = extra - nlm.patch / 2;
+  const Rect rect{target.x - high, target.y - high, target.width + extra, target.height + extra};
+  return {static_cast<float*>(data), weights_of(nlm), rect, (rect.width + 31) / 32 * 32};
+}
+
+size_t inverse_bytes(const DevicePlanes& planes) {
+  return aligned(sizeof(float) * planes.channels * planes.stride * planes.rect.height);
+}
+
+void copy_planes(const MethodJob& job) {
+  const Rect &from = job.source.rect, &to = job.target.rect;
+  for (int c = 0; c < job.target.channels; ++c) {
+    const float* first = job.source.plane(c) +
+                         static_cast<size_t>(to.y - from.y) * job.source.stride + (to.x - from.x);
+    check(cudaMemcpy2DAsync(job.target.plane(c), job.target.stride * sizeof(float), first,
+                            job.source.stride * sizeof(float), to.width * sizeof(float), to.height,
+                            cudaMemcpyDeviceToDevice, job.stream),
+          "copying planes");
+  }
+}
+
+// Queues one walk over its target.
+void run_walk(const MethodJob& job, NlmArgs a, bool patches, double from, double to) {
+  const NlmPlan& nlm = job.level->nlm;
+  const size_t shared = choose_warps(job.source.channels, weights_of(nlm), patches, a);
+  const int processors = device_limits().multiprocessors;
+  const int height = a.target.rect.height;
+  a.block_rows = choose_block_rows(a, height, processors);
+  const int blocks = a.strips * ceil_div(height, a.block_rows);
+  const double pairs = 1.0 * a.block_rows * a.strip_step * a.groups * a.chunk;
+  const int at_once = processors * std::max(1, static_cast<int>(kLaunchPairs / pairs));
+
+  const NlmKernel kernel = kernel_for(nlm, job.source.channels, a.chunk, patches);
+  checkpoint(job, from);
+  nlm_prepare(a, job.stream);
+  for (a.first_block = 0; a.first_block < blocks; a.first_block += at_once) {
+    checkpoint(job, from + (to - from) * a.first_block / blocks);
+    launch("Non-Local Means", kernel,
+           {std::min(at_once, blocks - a.first_block), 32 * a.warps, shared, job.stream}, a);
+  }
+}
+
+}  // namespace
+
+size_t nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height) {
+  // The target is no larger than the source, and may start 3 pixels into a quad.
+  const NlmPlan& nlm = level.nlm;
+  const Rect target{3, 0, width, height};
+  if (nlm.patchwise == 0) return ScratchLayout(geometry(nlm, target, false), channels).total;
+  const DevicePlanes inverse = inverse_planes(nlm, target, nullptr);
+  const Rect widest{3, 0, inverse.rect.width, inverse.rect.height};
+  return inverse_bytes(inverse) +
+         std::max(ScratchLayout(geometry(nlm, widest, false), channels).total,
+                  ScratchLayout(geometry(nlm, target, true), channels).total);
+}
+
+void run_nlm(const MethodJob& job) {
+  constexpr double kTotalsShare = 0.4;  // of the time, patch-wise
+  const NlmPlan& nlm = job.level->nlm;
+  const Rect& to = job.target.rect;
+  if (nlm.luma.enabled == 0 && (nlm.joint != 0 || nlm.chroma.enabled == 0)) return copy_planes(job);
+  if (nlm_scratch_bytes(*job.level, job.source.channels, to.width, to.height) > job.scratch_bytes) {
+    throw Error(ErrorCode::kInternal, "NLM: scratch too small");
+  }
+  if (nlm.patchwise == 0) {
+    return run_walk(job, make_args(job, job.target, false, job.scratch), false, 0.0, 1.0);
+  }
+  const DevicePlanes inverse = inverse_planes(nlm, to, job.scratch);
+  void* scratch = static_cast<unsigned char*>(job.scratch) + inverse_bytes(inverse);
+  NlmArgs totals = make_args(job, inverse, false, scratch);
+  totals.totals = 1;
+  run_walk(job, totals, false, 0.0, kTotalsShare);
+  NlmArgs means = make_args(job, job.target, true, scratch);
+  means.inverse = inverse;
+  run_walk(job, means, true, kTotalsShare, 1.0);
+}
+
+}  // namespace grainless::cuda

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+#include "kernel.cuh"
+
+namespace grainless::cuda {
+
+NlmKernel nlm_patches_colour_two_weights(int patch, int chunk) {
+  return nlm_kernel_for<3, 2, true>(patch, chunk);
+}
+
+}  // namespace grainless::cuda

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+// Non-Local Means on the card. The distance of two patches by inner products,
+//   D(p, q) = area(p) + area(q) - 2 sum_o m(p + o) m(q + o),
+// in integers: exact in any order.
+//
+// A block owns a strip of 128 columns and walks down it row by row. Each of its warps takes one
+// group of displacements, a chunk of one row of the search window; a lane holds four neighbouring
+// columns and keeps their column sums over the height of a patch in registers, one a displacement:
+// a step adds the products of the row that enters the patch and subtracts those of the row that
+// leaves it. Sums over the width come from the neighbouring lanes, the weight follows at once, and
+// the weighted pixels are summed in registers over the group. Weights never leave the registers.
+// Per row and pixel the warps' sums meet in shared memory and are added in the order of the groups;
+// more groups than warps make several passes over the block's rows, with the sums of a pixel in
+// device memory between them.
+//
+// Per pixel and displacement (colour, 9 x 9): 6 multiply-adds for products, 2 shuffles and 2 adds
+// for the box, 6 for distance and weight, 5 for the sums, 6 for loads, 8 for what a row costs:
+// 35 issue slots, measured on an H200.
+#pragma once
+
+#include <cmath>
+
+#include "args.cuh"
+
+namespace grainless::cuda {
+
+inline constexpr unsigned kAllLanes = 0xffffffffu;
+
+// A row in shared memory: column c at (c % 4) * quads + c / 4, so that lanes reading every fourth
+// column touch neighbouring words.
+__device__ __forceinline__ int quad_index(int column, int quads) {
+  return (column & 3) * quads + (column >> 2);
+}
+
+// A block's shared memory.
+template <int kChannels, int kComponents>
+struct NlmShared {
+  using Match = typename NlmPixel<kChannels>::Match;
+  using Own = typename NlmPixel<kChannels>::Own;
+  using Value = typename NlmPixel<kChannels>::Value;
+
+  Value* values;      // ring of value_rows rows, [4 * quads]
+  Value* own_values;  // ring of own_rows rows, [128]
+  Own* entering;      // [2][128]: -2 * the row that enters the patch
+  Own* leaving;       // [2][128]: 2 * the row that leaves it
+  float* partial;     // [2][warps][kComponents][128]
+  float* totals;      // [2][kComponents][128]
+  Match* match;       // ring of match_rows rows, [4 * quads]
+  Match* raw;         // [2][entering, leaving][128]
+  int4* history;      // [warps][NlmArgs::history]
+
+  __host__ __device__ static size_t bytes(const NlmArgs& a) {
+    const size_t row = 4 * a.quads;
+    return sizeof(Value) * (a.value_rows * row + a.own_rows * kNlmColumns) +
+           sizeof(Own) * 4 * kNlmColumns +
+           sizeof(float) * 2 * (a.warps + 1) * kComponents * kNlmColumns +
+           sizeof(Match) * (a.match_rows * row + 4 * kNlmColumns) +
+           sizeof(int4) * a.warps * a.history;
+  }
+
+  __device__ NlmShared(void* memory, const NlmArgs& a) {
+    const int row = 4 * a.quads;
+    values = static_cast<Value*>(memory);
+    own_values = values + a.value_rows * row;
+    entering = reinterpret_cast<Own*>(own_values + a.own_rows * kNlmColumns);
+    leaving = entering + 2 * kNlmColumns;
+    partial = reinterpret_cast<float*>(leaving + 2 * kNlmColumns);
+    totals = partial + 2 * a.warps * kComponents * kNlmColumns;
+    match = reinterpret_cast<Match*>(totals + 2 * kComponents * kNlmColumns);
+    raw = match + a.match_rows * row;
+    history = reinterpret_cast<int4*>(raw + 4 * kNlmColumns);
+  }
+};
+
+__device__ __forceinline__ void unpack(int match, int (&out)[1]) {
+  out[0] = match;
+}
+__device__ __forceinline__ void unpack(uint2 match, int (&out)[3]) {
+  out[0] = static_cast<int16_t>(match.x & 0xffffu);
+  out[1] = static_cast<int>(match.x) >> 16;
+  out[2] = static_cast<int16_t>(match.y & 0xffffu);
+}
+
+__device__ __forceinline__ void unpack(int4 match, int (&out)[3]) {
+  out[0] = match.x;
+  out[1] = match.y;
+  out[2] = match.z;
+}
+__device__ __forceinline__ int scaled(int match, int factor) {
+  return factor * match;
+}
+__device__ __forceinline__ int4 scaled(uint2 match, int factor) {
+  int m[3];
+  unpack(match, m);
+  return make_int4(factor * m[0], factor * m[1], factor * m[2], 0);
+}
+
+__device__ __forceinline__ void unpack(float2 value, float (&out)[1], int& area) {
+  out[0] = value.x;
+  area = __float_as_int(value.y);
+}
+__device__ __forceinline__ void unpack(float4 value, float (&out)[3], int& area) {
+  out[0] = value.x;
+  out[1] = value.y;
+  out[2] = value.z;
+  area = __float_as_int(value.w);
+}
+
+__device__ __forceinline__ float nlm_weight(const NlmCurve& curve, int distance, float top) {
+  const float exponent = fminf(fmaf(__int2float_rn(distance), -curve.slope, curve.offset), top);
+  float weight;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(weight) : "f"(exponent));
+  return weight;
+}
+
+// box[i] = sum of columns i - kPatch / 2 .. i + kPatch / 2 round this lane's quad. kPatch <= 9,
+// odd.
+template <int kPatch>
+__device__ __forceinline__ void box_sums(const int (&column)[4], int (&box)[4]) {
+  constexpr int kHalf = kPatch / 2;
+  int wide[12];  // columns -4..7
+#pragma unroll
+  for (int i = 0; i < 4; ++i) wide[4 + i] = column[i];
+#pragma unroll
+  for (int i = 0; i < kHalf; ++i) wide[8 + i] = __shfl_down_sync(kAllLanes, column[i], 1);
+  int left;
+  if constexpr (kHalf == 4) {
+    const int quad = column[0] + column[1] + column[2] + column[3];
+    left = __shfl_up_sync(kAllLanes, quad, 1);
+#pragma unroll
+    for (int i = 0; i < 3; ++i) wide[i] = __shfl_up_sync(kAllLanes, column[i], 1);
+    box[0] = left + quad + wide[8];
+  } else {
+    left = 0;
+#pragma unroll
+    for (int i = 4 - kHalf; i < 4; ++i) {
+      wide[i] = __shfl_up_sync(kAllLanes, column[i], 1);
+      left += wide[i];
+    }
+    box[0] = left;
+#pragma unroll
+    for (int i = 0; i <= kHalf; ++i) box[0] += wide[4 + i];
+  }
+#pragma unroll
+  for (int i = 1; i < 4; ++i) box[i] = box[i - 1] + wide[4 + i + kHalf] - wide[3 + i - kHalf];
+}
+
+__device__ __forceinline__ int pick(const int (&x)[4], int i) {
+  return i < 2 ? (i == 0 ? x[0] : x[1]) : (i == 2 ? x[2] : x[3]);
+}
+
+// The sums of columns i - low .. i + high for any patch, as differences of the row's running sums,
+// which a scan makes.
+__device__ __forceinline__ void box_sums_any(int low, int high, const int (&column)[4],
+                                             int (&box)[4]) {
+  const int lane = threadIdx.x & 31;
+  const int quad = column[0] + column[1] + column[2] + column[3];
+  int sum = quad;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const int other = __shfl_up_sync(kAllLanes, sum, d);
+    if (lane >= d) sum += other;
+  }
+  int before[4] = {sum - quad};  // the sum of all columns before the lane's i-th
+#pragma unroll
+  for (int i = 1; i < 4; ++i) before[i] = before[i - 1] + column[i - 1];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int end = i + high + 1, first = i - low;
+    box[i] = __shfl_sync(kAllLanes, pick(before, end & 3), lane + (end >> 2)) -
+             __shfl_sync(kAllLanes, pick(before, first & 3), lane + (first >> 2));
+  }
+}
+
+// One warp's work on one group of displacements.
+template <int kPatch, int kChannels, int kWeights, int kChunk>
+struct NlmWarp {
+  using Match = typename NlmPixel<kChannels>::Match;
+  using Own = typename NlmPixel<kChannels>::Own;
+  using Value = typename NlmPixel<kChannels>::Value;
+  // Weighted pixels a channel, then sums of weights and largest weights.
+  static constexpr int kComponents = kChannels + 2 * kWeights;
+
+  int column[kChunk][4];  // sums of products of columns over the patch's height, times -2
+  float top[kChunk];      // NlmArgs::top; minus infinity where a displacement is not used
+  int offset[4];          // of the group's window in a row in shared memory, columns 0 to 3
+
+  __device__ void start(const NlmArgs& a, int group) {
+    const int first = group % a.chunks * a.chunk, lane = threadIdx.x & 31;
+    const bool centre_row = group / a.chunks == a.radius;
+#pragma unroll
+    for (int k = 0; k < kChunk; ++k) {
+      const int dx = first + k - a.radius;
+      top[k] = dx > a.radius || (centre_row && dx == 0) ? -INFINITY : a.top;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) column[k][i] = 0;
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) offset[j] = lane + quad_index(first + j, a.quads);
+  }
+
+  __device__ static void load_own(const Own* row, int (&own)[4][kChannels]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) unpack(row[i * 32 + (threadIdx.x & 31)], own[i]);
+  }
+
+  __device__ __forceinline__ void add_products(int k, const int (&own)[4][kChannels],
+                                               const int (&window)[4][kChannels]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) column[k][i] += own[i][c] * window[(k + i) & 3][c];
+    }
+  }
+
+  // Adds one row's products, of the lane's own columns with the ring's row.
+  __device__ __forceinline__ void add_row(const Own* own_row, const Match* row) {
+    int own[4][kChannels], window[4][kChannels];
+    load_own(own_row, own);
+#pragma unroll
+    for (int j = 0; j < kChunk + 3; ++j) {
+      unpack(row[offset[j & 3] + (j >> 2)], window[j & 3]);
+      if (j >= 3) add_products(j - 3, own, window);
+    }
+  }
+
+  // Adds the row that completes the patches, and sums the group's weighted pixels of the row of
+  // patch centres into partial[kComponents][128]. The pixels are taken relative to the quad's
+  // first, which keeps a constant picture what it is to the last bit.
+  __device__ __forceinline__ void weigh_row(const NlmArgs& a, const Own* own_row, const Match* row,
+                                            const Value* own_values, const Value* values,
+                                            float* partial) {
+    const int lane = threadIdx.x & 31;
+    int own[4][kChannels], window[4][kChannels], own_area[4], area[4];
+    float anchor[kChannels], pixel[4][kChannels];
+    load_own(own_row, own);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) unpack(own_values[i * 32 + lane], pixel[i], own_area[i]);
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) anchor[c] = a.anchored ? pixel[0][c] : 0.0f;
+    float sum[kChannels + kWeights][4] = {};
+    int largest[kWeights][4] = {}, before[kWeights][4];
+#pragma unroll
+    for (int j = 0; j < kChunk + 3; ++j) {
+      const int at = offset[j & 3] + (j >> 2), k = j - 3;
+      unpack(row[at], window[j & 3]);
+      unpack(values[at], pixel[j & 3], area[j & 3]);
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) pixel[j & 3][c] -= anchor[c];
+      if (k < 0) continue;
+      add_products(k, own, window);
+      int box[4];
+      if constexpr (kPatch > 0) {
+        box_sums<kPatch>(column[k], box);
+      } else {
+        box_sums_any(a.low, a.high, column[k], box);
+      }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int q = (k + i) & 3, distance = box[i] + own_area[i] + area[q];
+        float weight[kWeights];
+        weight[0] = nlm_weight(a.luma, distance, top[k]);
+        if constexpr (kWeights == 2) weight[1] = nlm_weight(a.chroma, distance, top[k]);
+#pragma unroll
+        for (int c = 0; c < kChannels; ++c) {
+          sum[c][i] = fmaf(weight[c == 0 ? 0 : kWeights - 1], pixel[q][c], sum[c][i]);
+        }
+#pragma unroll
+        for (int w = 0; w < kWeights; ++w) {
+          // Bits of floats that are not negative have the floats' order; two at a time.
+          sum[kChannels + w][i] += weight[w];
+          const int bits = __float_as_int(weight[w]);
+          if (k % 2 != 0 || k == kChunk - 1) {
+            largest[w][i] = __vimax3_s32(largest[w][i], bits, k % 2 != 0 ? before[w][i] : 0);
+          }
+          before[w][i] = bits;
+        }
+      }
+    }
+    const auto put = [&](int component, float x, float y, float z, float w) {
+      reinterpret_cast<float4*>(partial + component * kNlmColumns)[lane] = make_float4(x, y, z, w);
+    };
+#pragma unroll
+    for (int c = 0; c < kChannels + kWeights; ++c)
+      put(c, sum[c][0], sum[c][1], sum[c][2], sum[c][3]);
+#pragma unroll
+    for (int w = 0; w < kWeights; ++w) {
+      put(kChannels + kWeights + w, __int_as_float(largest[w][0]), __int_as_float(largest[w][1]),
+          __int_as_float(largest[w][2]), __int_as_float(largest[w][3]));
+    }
+  }
+};
+
+}  // namespace grainless::cuda

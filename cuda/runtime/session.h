@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// One opened device: its memory, streams and staging buffers, kept from run to run.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "cuda/frame/method.cuh"
+#include "engine/boundary/abi.h"
+#include "handles.h"
+#include "pacer.h"
+
+namespace grainless::cuda {
+
+inline constexpr uint32_t kConcurrency = 2;  // one run's transfers beside the other's kernels
+
+// Device bytes of one run whose tile reads width x height pixels.
+uint64_t tile_bytes(const Plan& plan, int width, int height);
+
+// The same of a slab, in exactly the memory that it is going to reserve.
+uint64_t slab_bytes(const Plan& plan, const VolumePlan& volume, int width, int height,
+                    int in_layers, int out_layers);
+
+// What one run at a time uses.
+class Lane {
+ public:
+  Lane();
+
+  Stream stream;
+  Pacer pacer;
+  Event started, uploaded, begun, computed, downloaded;
+  Event staged[2];  // the staging buffer's last transfer is done
+  DeviceMemory arena;
+  size_t arena_bytes = 0;
+  PinnedMemory staging[2];
+  size_t staging_bytes = 0;
+  bool busy = false;
+
+  // Whether a result is no number: written by pixels_from_planes(), asked for when `computed` has
+  // happened.
+  unsigned* not_finite() const { return static_cast<unsigned*>(not_finite_.get()); }
+  void clear_not_finite();
+  void fetch_not_finite();
+  void throw_if_not_finite() const;
+
+ private:
+  DeviceMemory not_finite_;
+  PinnedMemory fetched_;
+};
+
+// With GRAINLESS_FAULT=nan: makes a result's first value NaN.
+void spoil_on_demand(const DevicePlanes& planes, cudaStream_t stream);
+
+class Session {
+ public:
+  Session(uint32_t device, uint64_t memory_limit);
+  ~Session();
+
+  // Whether work was left that doesn't end: destroying the session would wait for it.
+  bool hangs() const { return hangs_; }
+
+  // Device bytes that all runs together may use now. Throws Error(kDeviceFailed).
+  uint64_t budget();
+  void run(const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks, AbiTiming* timing);
+  void run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
+                const AbiCallbacks* callbacks, AbiTiming* timing);
+
+ private:
+  void select() const;
+  void throw_if_failed_before() const;
+  Lane& acquire();
+  void release(Lane& lane);
+  void reserve(Lane& lane, size_t bytes);
+  void drop_idle_arenas(const Lane& keep);
+  size_t held() const;
+  template <typename Body>
+  void on_lane(size_t bytes, AbiTiming* timing, const Body& body);
+  void compute_slab(Lane& lane, const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
+                    const AbiCallbacks* callbacks);
+  void compute(Lane& lane, const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks);
+
+  const int device_;
+  const uint64_t limit_;  // 0: none
+  std::atomic<bool> failed_{false}, hangs_{false};
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  size_t peak_ = 0;
+  // Slabs take turns with their kernels, so that one's transfers go beside the other's kernels and
+  // each one's time is its own.
+  std::timed_mutex turn_;
+  cudaEvent_t turn_over_ = nullptr;  // the last one's kernels are done
+  Lane lanes_[kConcurrency];
+};
+
+}  // namespace grainless::cuda

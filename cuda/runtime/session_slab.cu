@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Slabs of volumes.
+#include <chrono>
+
+#include "arena.h"
+#include "cuda/volume/volume.cuh"
+#include "session.h"
+#include "transfer.h"
+
+namespace grainless::cuda {
+namespace {
+
+constexpr auto kAsk = std::chrono::milliseconds(5);  // between questions whether to stop
+
+size_t pixel_stack_bytes(const Plan& plan, int width, int height, int layers) {
+  return aligned(row_bytes(plan, width) * height * layers);
+}
+
+size_t plane_stack_bytes(const Plan& plan, int width, int height, int layers) {
+  return aligned(sizeof(float) * plan.channels * plane_stride(width) * height * layers);
+}
+
+// A slab's layers, pixels and planes, in the lane's memory.
+struct SlabBuffers {
+  DevicePixels pixels;  // of the first layer
+  size_t layer_bytes;
+  DeviceStack planes;
+  void* scratch;
+  size_t scratch_bytes;
+
+  SlabBuffers(Cutter& memory, const Plan& plan, const AbiSlab& slab)
+      : layer_bytes(row_bytes(plan, slab.width) * slab.height),
+        planes{nullptr,       plan.channels, slab.width, slab.height, plane_stride(slab.width),
+               slab.in_layers} {
+    const Rect whole{0, 0, slab.width, slab.height};
+    pixels = {plan.format,
+              whole,
+              whole,
+              memory.take(layer_bytes * slab.in_layers),
+              row_bytes(plan, slab.width),
+              plan.valid};
+    planes.data = static_cast<float*>(
+        memory.take(plane_stack_bytes(plan, slab.width, slab.height, slab.in_layers)));
+    scratch_bytes = memory.left();
+    scratch = memory.take(scratch_bytes);
+  }
+
+  // Layers from `first` on as if they were one, for transfers.
+  DevicePixels tall(int first, int layers) const {
+    DevicePixels all = pixels;
+    all.data = static_cast<uint8_t*>(pixels.data) + first * layer_bytes;
+    all.rect.height *= layers;
+    all.image = all.rect;
+    return all;
+  }
+  DevicePlanes planes_of(int layer) const {
+    return {planes.layer(layer), planes.channels, pixels.rect, planes.stride};
+  }
+};
+
+void run_kernels(Lane& lane, const Plan& plan, const VolumeJob& job, const SlabBuffers& buffers) {
+  const int first = job.first - job.in_first;
+  LayerSteps steps{job.source.layers, buffers.layer_bytes, job.source.layer_floats(), 0};
+  planes_from_pixels(buffers.pixels, buffers.planes_of(0), lane.stream.get(), steps);
+  const VolumeLuma luma = run_volume(job);
+  DevicePixels pixels = buffers.pixels;
+  pixels.data = static_cast<uint8_t*>(pixels.data) + first * buffers.layer_bytes;
+  steps = {job.layers, buffers.layer_bytes, luma.layer_floats, job.source.layer_floats()};
+  spoil_on_demand(buffers.planes_of(first), lane.stream.get());
+  lane.clear_not_finite();
+  pixels_from_planes(pixels, luma.first, buffers.planes_of(first),
+                     {pixels, plan.detail, lane.not_finite()}, lane.stream.get(), steps);
+  lane.fetch_not_finite();
+}
+
+}  // namespace
+
+uint64_t slab_bytes(const Plan& plan, const VolumePlan& volume, int width, int height,
+                    int in_layers, int out_layers) {
+  return pixel_stack_bytes(plan, width, height, in_layers) +
+         plane_stack_bytes(plan, width, height, in_layers) +
+         volume_scratch_bytes(volume, plan.channels, width, height, out_layers);
+}
+
+void Session::compute_slab(Lane& lane, const Plan& plan, const VolumePlan& volume,
+                           const AbiSlab& slab, const AbiCallbacks* callbacks) {
+  const cudaStream_t stream = lane.stream.get();
+  Cutter memory(lane.arena.get(), lane.arena_bytes);
+  const SlabBuffers buffers(memory, plan, slab);
+  const int first = slab.out_first - slab.in_first;
+  lane.pacer.restart();
+  check(cudaEventRecord(lane.started.get(), stream), "timing");
+  upload(lane, {slab.source, slab.height}, buffers.tall(0, slab.in_layers), callbacks);
+  check(cudaEventRecord(lane.uploaded.get(), stream), "timing");
+  {
+    std::unique_lock turn(turn_, std::defer_lock);
+    while (!turn.try_lock_for(kAsk)) throw_if_cancelled(callbacks);
+    if (turn_over_ != nullptr) {
+      check(cudaStreamWaitEvent(stream, turn_over_), "waiting for a turn");
+    }
+    check(cudaEventRecord(lane.begun.get(), stream), "timing");
+    run_kernels(
+        lane, plan,
+        {&volume, slab.layers, slab.in_first, slab.out_first, slab.out_layers, buffers.planes,
+         buffers.scratch, buffers.scratch_bytes, stream, callbacks, &lane.pacer},
+        buffers);
+    check(cudaEventRecord(lane.computed.get(), stream), "timing");
+    turn_over_ = lane.computed.get();
+  }
+  wait_for(lane.computed.get(), callbacks);
+  lane.throw_if_not_finite();
+  download(lane, buffers.tall(first, slab.out_layers), {slab.target, slab.height}, callbacks);
+}
+
+}  // namespace grainless::cuda

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backend.h"
+#include "engine/denoise.h"
+#include "engine/thread_pool.h"
+
+namespace grainless {
+
+// Knows which devices there are and keeps the opened ones, so that a preview does not open a card
+// anew.
+class Registry {
+ public:
+  Registry(std::string module_dir, ThreadPool& pool);
+
+  // `ask`: opens every card to ask for its free memory.
+  std::vector<DeviceInfo> devices(bool ask);
+
+  // The cards that params.device asks for: auto the first usable one, cuda all of them, cuda:N,M
+  // those. Reasons for what can't be used are added to fallbacks; the CPU is the caller's last
+  // resort.
+  std::vector<std::shared_ptr<Backend>> accelerators(const Params& params,
+                                                     std::vector<std::string>& fallbacks);
+  std::shared_ptr<Backend> cpu() const { return cpu_; }
+
+  // Forgets an opened card that failed, so that the next call opens it afresh.
+  void drop(const std::string& name);
+
+ private:
+  std::shared_ptr<Backend> open(uint32_t device, uint64_t memory_limit);
+
+  std::string module_path_;
+  std::shared_ptr<Backend> cpu_;
+  std::mutex mutex_;
+  struct Opened {
+    uint64_t memory_limit;
+    std::shared_ptr<Backend> backend;
+  };
+  std::map<uint32_t, Opened> opened_;
+};
+
+}  // namespace grainless

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+#include "tile_scheduler.h"
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "engine/sentence.h"
+
+namespace grainless {
+namespace {
+
+constexpr int32_t kSmallestSide = 64;       // below this a tile is nearly all halo
+constexpr int64_t kSharedArea = 512 * 512;  // smaller areas aren't worth a second card
+
+// Sums the progress of tiles in flight; what it reports never falls.
+class ProgressSum {
+ public:
+  ProgressSum(const Callbacks& callbacks, int64_t area) : callbacks_(callbacks), area_(area) {}
+
+  void add(double pixels) {
+    std::lock_guard lock(mutex_);
+    done_ += pixels;
+    const double fraction = std::clamp(done_ / static_cast<double>(area_), reported_, 1.0);
+    if (fraction <= reported_) return;
+    reported_ = fraction;
+    callbacks_.report(fraction);
+  }
+
+ private:
+  std::mutex mutex_;
+  const Callbacks& callbacks_;
+  int64_t area_;
+  double done_ = 0, reported_ = 0;
+};
+
+TileSize halved(const Rect& tile) {
+  const bool wide = tile.width >= tile.height;
+  return {wide ? (tile.width + 1) / 2 : tile.width, wide ? tile.height : (tile.height + 1) / 2};
+}
+
+class Scheduler {
+ public:
+  Scheduler(const TileWork& work, Report& report, std::vector<std::string>& failed)
+      : work_(work),
+        report_(report),
+        failed_(failed),
+        progress_(work.callbacks(), work.area().area()),
+        uncut_(work.area()),
+        pixels_left_(work.area().area()) {}
+
+  void run_on(const std::vector<std::shared_ptr<Backend>>& backends) {
+    std::deque<Share> shares;
+    for (const auto& backend : backends) {
+      Share share{*backend, {}};
+      const Status status = guard(
+          [&] { share.tile = work_.choose_tile(*backend, static_cast<int32_t>(backends.size())); });
+      if (status.ok()) {
+        shares.push_back(share);
+      } else {
+        leave_out(*backend, status);
+      }
+    }
+    if (shares.empty()) return;
+    std::vector<std::jthread> threads;  // joined at the end, whatever happens before
+    try {
+      for (Share& share : shares) {
+        const int32_t streams = streams_of(share, shares.size());
+        for (int32_t i = 0; i < streams; ++i) {
+          threads.emplace_back([this, &share] { serve(share); });
+        }
+      }
+    } catch (const std::exception&) {
+      // The system gives no more threads: those that started take all tiles.
+    }
+    if (threads.empty()) serve(shares.front());
+  }
+
+  bool done() const { return pixels_left_ == 0; }
+  bool stopped() const { return done() || !broken_.ok() || work_.callbacks().cancelled(); }
+  bool is_out(const Backend& backend) const {
+    return std::find(out_.begin(), out_.end(), &backend) != out_.end();
+  }
+  void throw_if_not_done() const {
+    if (work_.callbacks().cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_failed(broken_);
+    if (!done()) throw_if_failed(last_failure_);
+  }
+
+ private:
+  // What one backend takes of the work.
+  struct Share {
+    Backend& backend;
+    TileSize tile;
+  };
+
+  // With few tiles a card's second stream would take what another card could begin with.
+  int32_t streams_of(const Share& share, size_t shares) {
+    const auto all = static_cast<int64_t>(shares);
+    std::lock_guard lock(mutex_);
+    const int64_t tiles = (uncut_.tiles(share.tile) + all - 1) / all;
+    return static_cast<int32_t>(std::min<int64_t>(share.backend.concurrency(), tiles));
+  }
+
+  bool take(const Share& share, Rect& tile) {
+    std::lock_guard lock(mutex_);
+    if (uncut_.empty() || stopped() || is_out(share.backend)) return false;
+    tile = uncut_.take(share.tile);
+    return true;
+  }
+
+  // A thread's work. Nothing may leave it, and a tile that is in nobody's hands ends the run.
+  void serve(Share& share) noexcept {
+    const Status status = guard([&] {
+      for (Rect tile; take(share, tile);) {
+        AbiTiming timing{};
+        const Status computed = guard([&] { compute(share.backend, tile, timing); });
+        std::lock_guard lock(mutex_);
+        if (computed.ok()) {
+          account(share.backend, tile, timing);
+        } else {
+          give_back(share, tile, computed);
+        }
+      }
+    });
+    if (status.ok()) return;
+    std::lock_guard lock(mutex_);
+    broken_ = status;
+  }
+
+  void compute(Backend& backend, const Rect& out, AbiTiming& timing) {
+    double seen = 0;
+    std::mutex seen_mutex;
+    Callbacks callbacks;
+    callbacks.cancel = work_.callbacks().cancel;
+    callbacks.progress = [&](double fraction) {
+      std::lock_guard lock(seen_mutex);
+      const double pixels = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(out.area());
+      if (pixels <= seen) return;
+      progress_.add(pixels - seen);
+      seen = pixels;
+    };
+    const Status status = guard([&] { work_.run(backend, out, callbacks, &timing); });
+    callbacks.report(status.ok() ? 1.0 : 0.0);
+    if (!status.ok()) progress_.add(-seen);
+    throw_if_failed(status);
+  }
+
+  void account(const Backend& backend, const Rect& tile, const AbiTiming& timing) {
+    pixels_left_ -= tile.area();
+    ++report_.tiles;
+    report_.upload += timing.upload;
+    report_.kernels += timing.kernels;
+    report_.download += timing.download;
+    report_.peak_memory = std::max(report_.peak_memory, timing.peak_memory);
+    if (("+" + report_.device + "+").find("+" + backend.name() + "+") == std::string::npos) {
+      report_.device += (report_.device.empty() ? "" : "+") + backend.name();
+      report_.device_description = backend.description();
+    }
+  }
+
+  // A backend for which a tile was too large takes smaller ones from now on; anything else ends its
+  // part in this image.
+  void give_back(Share& share, const Rect& tile, const Status& status) {
+    uncut_.put_back(tile);
+    const bool divisible = std::max(tile.width, tile.height) >= 2 * work_.smallest_side();
+    if (status.code() != ErrorCode::kOutOfMemory || !divisible) {
+      leave_out(share.backend, status);
+      return;
+    }
+    const TileSize half = halved(tile);
+    share.tile.width = std::min(share.tile.width, half.width);
+    share.tile.height = std::min(share.tile.height, half.height);
+    note(sentence("smaller tiles on %s: %s", {share.backend.name(), status.message()}));
+  }
+
+  void leave_out(const Backend& backend, const Status& status) {
+    last_failure_ = status;
+    if (is_out(backend)) return;
+    out_.push_back(&backend);
+    const ErrorCode code = status.code();
+    if (code == ErrorCode::kCancelled) return;
+    if (code != ErrorCode::kUnsupported) failed_.push_back(backend.name());
+    const bool in_order = code == ErrorCode::kUnsupported || code == ErrorCode::kOutOfMemory;
+    note(in_order ? sentence("%s is left out: %s", {backend.name(), status.message()})
+                  : sentence("%s failed: %s", {backend.name(), status.message()}));
+  }
+
+  void note(const std::string& text) {
+    auto& notes = report_.fallbacks;
+    if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
+  }
+
+  const TileWork& work_;
+  Report& report_;
+  std::vector<std::string>& failed_;
+  ProgressSum progress_;
+  std::mutex mutex_;
+  UncutArea uncut_;
+  int64_t pixels_left_;
+  std::vector<const Backend*> out_;  // of this run
+  Status last_failure_;              // of a backend
+  Status broken_;                    // the scheduler's own
+};
+
+}  // namespace
+
+void throw_no_room(uint64_t budget) {
+  throw Error(ErrorCode::kOutOfMemory, sentence("%s MiB of memory are too little for a tile",
+                                                {std::to_string(budget >> 20)}));
+}
+
+int32_t ImageWork::smallest_side() const {
+  return kSmallestSide;
+}
+
+TileSize ImageWork::choose_tile(const Backend& backend, int32_t devices) const {
+  const Rect& area = target_.rect;
+  const int32_t parts = area.area() < kSharedArea ? 1 : devices;
+  const uint64_t budget = backend.budget() / std::max(1, backend.concurrency());
+  const int32_t side = backend.preferred_side();
+  TileSize tile{area.width, area.height};
+  int32_t count = 1;
+  for (;;) {
+    const bool fits = backend.tile_bytes(plan_, tile.width + 2 * plan_.halo,
+                                         tile.height + 2 * plan_.halo) <= budget;
+    const bool small_enough = side == 0 || std::max(tile.width, tile.height) <= side;
+    if (fits && small_enough && count >= parts) return tile;
+    int32_t& longer = tile.width >= tile.height ? tile.width : tile.height;
+    if (longer < 2 * kSmallestSide) {
+      if (!fits) throw_no_room(budget);
+      return tile;
+    }
+    longer = (longer + 1) / 2;
+    count *= 2;
+  }
+}
+
+void ImageWork::run(Backend& backend, const Rect& out, const Callbacks& callbacks,
+                    AbiTiming* timing) const {
+  const Rect in = intersect(expand(out, plan_.halo), {0, 0, source_.width, source_.height});
+  const AbiTile tile{source_.width,
+                     source_.height,
+                     in,
+                     out,
+                     pixel_at(source_, in.x, in.y),
+                     source_.row_bytes,
+                     pixel_at(target_, out.x, out.y),
+                     target_.row_bytes};
+  backend.run(plan_, tile, callbacks, timing);
+}
+
+void run_tiles(const TileWork& work, const std::vector<std::shared_ptr<Backend>>& accelerators,
+               const std::shared_ptr<Backend>& cpu, Report& report,
+               std::vector<std::string>& failed_devices) {
+  Scheduler scheduler(work, report, failed_devices);
+  // A tile may come back after the other cards have run dry: ask those that still work again.
+  for (auto able = accelerators; !able.empty() && !scheduler.stopped();) {
+    scheduler.run_on(able);
+    std::erase_if(able, [&](const auto& backend) { return scheduler.is_out(*backend); });
+  }
+  if (!scheduler.stopped()) scheduler.run_on({cpu});
+  scheduler.throw_if_not_done();
+}
+
+}  // namespace grainless

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend.h"
+#include "engine/denoise.h"
+#include "uncut_area.h"
+
+namespace grainless {
+
+// Work that can be cut into tiles of any size, each done by any backend with the same result.
+class TileWork {
+ public:
+  virtual ~TileWork() = default;
+
+  virtual Rect area() const = 0;
+  virtual const Callbacks& callbacks() const = 0;
+  // Tiles whose longer side is under twice this are not cut any further.
+  virtual int32_t smallest_side() const = 0;
+  // Into what tiles the area is cut for a backend, when `devices` share it: as few as the budget
+  // allows. Throws Error(kOutOfMemory) when that is too little for the smallest tile.
+  virtual TileSize choose_tile(const Backend& backend, int32_t devices) const = 0;
+  virtual void run(Backend& backend, const Rect& tile, const Callbacks& callbacks,
+                   AbiTiming* timing) const = 0;
+};
+
+// Throws Error(kOutOfMemory): a budget of so many bytes fits no tile.
+[[noreturn]] void throw_no_room(uint64_t budget);
+
+// Fills target from source, which holds all that the plan needs of the image.
+class ImageWork final : public TileWork {
+ public:
+  ImageWork(const Plan& plan, const ConstImage& source, const MutableImage& target,
+            const Callbacks& callbacks)
+      : plan_(plan), source_(source), target_(target), callbacks_(callbacks) {}
+
+  Rect area() const override { return target_.rect; }
+  const Callbacks& callbacks() const override { return callbacks_; }
+  int32_t smallest_side() const override;
+  TileSize choose_tile(const Backend& backend, int32_t devices) const override;
+  void run(Backend& backend, const Rect& tile, const Callbacks& callbacks,
+           AbiTiming* timing) const override;
+
+ private:
+  const Plan& plan_;
+  const ConstImage& source_;
+  const MutableImage& target_;
+  const Callbacks& callbacks_;
+};
+
+// Does the work on the accelerators together, each of which takes tiles of its own size. A card
+// that runs out of memory gets smaller tiles; a card that fails, or can't do what the plan asks, is
+// left out and its tile is somebody else's; what no card could do, the CPU does. Throws Error:
+// kCancelled, or what the CPU failed with. Fills device, fallbacks, tiles, timings and peak_memory
+// of the report, and failed_devices with those that are to be opened afresh.
+void run_tiles(const TileWork& work, const std::vector<std::shared_ptr<Backend>>& accelerators,
+               const std::shared_ptr<Backend>& cpu, Report& report,
+               std::vector<std::string>& failed_devices);
+
+}  // namespace grainless

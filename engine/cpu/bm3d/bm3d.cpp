@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <utility>
+
+#include "engine/boundary/status.h"
+#include "engine/cpu/frame/method.h"
+#include "stage.h"
+
+namespace grainless {
+namespace {
+
+// Stages have their own patch sizes, but an image smaller than any of them comes back unchanged.
+int32_t largest_patch(const LevelPlan& level) {
+  int32_t largest = 0;
+  for (int32_t s = 0; s < level.stage_count; ++s) {
+    largest = std::max(largest, level.bm3d[s].patch);
+  }
+  return largest;
+}
+
+// A stage's part of the time: as many units as it has references, about.
+double cost_of(const Bm3dStage& stage) {
+  return (stage.rule == static_cast<int32_t>(GroupRule::kHardThreshold) ? 1.0 : 1.5) /
+         (stage.step * stage.step);
+}
+
+bool filters_any(const Bm3dStage& stage, int32_t channels) {
+  return std::any_of(stage.shrink, stage.shrink + channels, [](float s) { return s > 0; });
+}
+
+void copy_wanted(const Planes& from, Planes& to) {
+  const Rect& rect = to.rect();
+  for (int32_t c = 0; c < to.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      std::copy_n(from.at(c, rect.x, y), rect.width, to.at(c, rect.x, y));
+    }
+  }
+}
+
+}  // namespace
+
+void run_bm3d(const MethodJob& job) {
+  const LevelPlan& level = *job.level;
+  const Rect& target = job.target->rect();
+  if (target.empty()) return;
+  if (!filters_any(level.bm3d[0], job.source->channels()) ||
+      std::min(job.image_width, job.image_height) < largest_patch(level)) {
+    copy_wanted(*job.source, *job.target);
+    return;
+  }
+  Rect wanted[kMaxBm3dStages];
+  double all = 0;
+  for (int32_t s = level.stage_count - 1; s >= 0; --s) {
+    wanted[s] = s == level.stage_count - 1 ? target
+                                           : bm3d_support(level.bm3d[s + 1], wanted[s + 1],
+                                                          job.image_width, job.image_height);
+    all += cost_of(level.bm3d[s]);
+  }
+  Bm3dStageJob stage{};
+  stage.image_width = job.image_width;
+  stage.image_height = job.image_height;
+  stage.noisy = job.source;
+  stage.pool = job.pool;
+  stage.callbacks = job.callbacks;
+  Planes estimate[kMaxBm3dStages];
+  for (int32_t s = 0; s < level.stage_count; ++s) {
+    stage.stage = &level.bm3d[s];
+    const int32_t matched = level.matched_on(s), pilot = level.pilot_of(s);
+    stage.first = matched >= 0 ? &estimate[matched] : nullptr;
+    stage.pilot = pilot >= 0 ? &estimate[pilot] : nullptr;
+    stage.wanted = wanted[s];
+    stage.progress_from = stage.progress_to;
+    stage.progress_to = stage.progress_from + cost_of(level.bm3d[s]) / all;
+    estimate[s] = run_bm3d_stage(stage);
+  }
+  copy_wanted(estimate[level.stage_count - 1], *job.target);
+}
+
+uint64_t bm3d_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
+                    int32_t threads) {
+  uint64_t most = 0;
+  for (int32_t s = 0; s < level.stage_count; ++s) {
+    const uint64_t before = s * Planes::bytes(channels, width, height);
+    most = std::max(most, before + bm3d_stage_bytes(level.bm3d[s], channels, !level.has_pilot(s),
+                                                    {0, 0, width, height}, width, height, threads));
+  }
+  return most;
+}
+
+}  // namespace grainless

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "pixel_planes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "engine/boundary/pixel_math.h"
+
+namespace grainless {
+namespace {
+
+constexpr int32_t kRowsAtOnce = 16;
+
+ConstImage source_image(const Plan& plan, const AbiTile& tile) {
+  return {plan.format, tile.image_width, tile.image_height,
+          tile.in,     tile.source,      static_cast<ptrdiff_t>(tile.source_row_bytes)};
+}
+
+struct Colour {
+  float plane[kMaxChannels];
+};
+
+inline Colour load_colour(const void* pixel, PixelFormat format) {
+  const float first = load_component(pixel, format.component, 0);
+  if (format.colours() == 1) return {{first, 0, 0}};
+  const Yuv yuv = yuv_from_rgb({first, load_component(pixel, format.component, 1),
+                                load_component(pixel, format.component, 2)});
+  return {{yuv.y, yuv.u, yuv.v}};
+}
+
+// Returns how many pixels of the row are invalid. The format is a template argument so that the
+// compiler can unswitch and vectorise the loop.
+template <Component kComponent, int32_t kChannels>
+int32_t load_row(const void* row, int32_t width, ValueRange valid, Planes& planes, int32_t y) {
+  constexpr PixelFormat format{kComponent, kChannels};
+  constexpr bool always_valid =
+      !format.has_alpha() && (kComponent == Component::kU8 || kComponent == Component::kU16);
+  float* out[kMaxChannels] = {};
+  for (int32_t c = 0; c < format.colours(); ++c) out[c] = planes.at(c, planes.rect().x, y);
+  const auto* pixel = static_cast<const uint8_t*>(row);
+  int32_t invalid = 0;
+  for (int32_t x = 0; x < width; ++x, pixel += format.pixel_bytes()) {
+    if (!always_valid) invalid += pixel_is_valid(pixel, format, valid) ? 0 : 1;
+    const Colour colour = load_colour(pixel, format);
+    for (int32_t c = 0; c < format.colours(); ++c) out[c][x] = colour.plane[c];
+  }
+  return invalid;
+}
+
+using LoadRow = int32_t (*)(const void*, int32_t, ValueRange, Planes&, int32_t);
+
+template <Component kComponent>
+LoadRow load_row_for(int32_t channels) {
+  switch (channels) {
+    case 1:
+      return load_row<kComponent, 1>;
+    case 2:
+      return load_row<kComponent, 2>;
+    case 3:
+      return load_row<kComponent, 3>;
+    default:
+      return load_row<kComponent, 4>;
+  }
+}
+
+LoadRow load_row_for(PixelFormat format) {
+  switch (format.component) {
+    case Component::kU8:
+      return load_row_for<Component::kU8>(format.channels);
+    case Component::kU16:
+      return load_row_for<Component::kU16>(format.channels);
+    case Component::kHalf:
+      return load_row_for<Component::kHalf>(format.channels);
+    case Component::kFloat:
+      break;
+  }
+  return load_row_for<Component::kFloat>(format.channels);
+}
+
+void fill_pixel(const ConstImage& image, ValueRange valid, int32_t x, int32_t y, Planes& planes) {
+  const Rect window =
+      intersect({x - kFillRadius, y - kFillRadius, 2 * kFillRadius + 1, 2 * kFillRadius + 1},
+                {0, 0, image.width, image.height});
+  float sum[kMaxChannels] = {};
+  int32_t count = 0;
+  for (int32_t wy = window.y; wy < window.bottom(); ++wy) {
+    for (int32_t wx = window.x; wx < window.right(); ++wx) {
+      const void* pixel = pixel_at(image, wx, wy);
+      if (!pixel_is_valid(pixel, image.format, valid)) continue;
+      const Colour colour = load_colour(pixel, image.format);
+      for (int32_t c = 0; c < planes.channels(); ++c) sum[c] += colour.plane[c];
+      ++count;
+    }
+  }
+  for (int32_t c = 0; c < planes.channels(); ++c) {
+    *planes.at(c, x, y) = count > 0 ? sum[c] / static_cast<float>(count) : 0.0f;
+  }
+}
+
+// Sets out[x] when any of the `span` entries from x on is set.
+void spread(const std::vector<uint8_t>& in, int32_t width, std::vector<uint8_t>& out) {
+  constexpr int32_t span = 2 * kFillRadius + 1;
+  int32_t count = 0;
+  for (int32_t x = 0; x < width + span - 1; ++x) {
+    count += in[x];
+    if (x >= span) count -= in[x - span];
+    if (x >= span - 1) out[x - span + 1] = count > 0;
+  }
+}
+
+// Fills one row. Large transparent areas have no valid pixel near and must not cost a window each.
+void fill_row(const ConstImage& image, ValueRange valid, int32_t y, Planes& planes) {
+  const Rect& rect = planes.rect();
+  const int32_t wide = rect.width + 2 * kFillRadius;
+  std::vector<uint8_t> column(wide, 0), near(rect.width, 0);
+  const Rect window = intersect({rect.x - kFillRadius, y - kFillRadius, wide, 2 * kFillRadius + 1},
+                                {0, 0, image.width, image.height});
+  for (int32_t wy = window.y; wy < window.bottom(); ++wy) {
+    for (int32_t wx = window.x; wx < window.right(); ++wx) {
+      column[wx - rect.x + kFillRadius] |=
+          pixel_is_valid(pixel_at(image, wx, wy), image.format, valid);
+    }
+  }
+  spread(column, rect.width, near);
+  for (int32_t x = rect.x; x < rect.right(); ++x) {
+    if (pixel_is_valid(pixel_at(image, x, y), image.format, valid)) continue;
+    if (near[x - rect.x]) {
+      fill_pixel(image, valid, x, y, planes);
+    } else {
+      for (int32_t c = 0; c < planes.channels(); ++c) *planes.at(c, x, y) = 0.0f;
+    }
+  }
+}
+
+void over_rows(const Rect& rect, ThreadPool& pool, const std::function<void(int32_t y)>& body) {
+  pool.parallel_for((rect.height + kRowsAtOnce - 1) / kRowsAtOnce, [&](int32_t strip, int32_t) {
+    const int32_t first = rect.y + strip * kRowsAtOnce;
+    for (int32_t y = first; y < std::min(first + kRowsAtOnce, rect.bottom()); ++y) body(y);
+  });
+}
+
+void store_pixel(const Plan& plan, const void* from, const Planes& source, const Planes& result,
+                 int32_t x, int32_t y, void* to) {
+  const PixelFormat format = plan.format;
+  if (!pixel_is_valid(from, format, plan.valid)) {
+    std::memcpy(to, from, format.pixel_bytes());
+    return;
+  }
+  float plane[kMaxChannels] = {};
+  for (int32_t c = 0; c < plan.channels; ++c) plane[c] = *result.at(c, x, y);
+  plane[0] += plan.detail * (*source.at(0, x, y) - plane[0]);
+  if (format.colours() == 1) {
+    store_component(to, format.component, 0, plane[0]);
+  } else {
+    const Rgb rgb = rgb_from_yuv({plane[0], plane[1], plane[2]});
+    store_component(to, format.component, 0, rgb.r);
+    store_component(to, format.component, 1, rgb.g);
+    store_component(to, format.component, 2, rgb.b);
+  }
+  if (format.has_alpha()) {
+    const int32_t bytes = format.component_bytes(), at = (format.channels - 1) * bytes;
+    std::memcpy(static_cast<uint8_t*>(to) + at, static_cast<const uint8_t*>(from) + at, bytes);
+  }
+}
+
+}  // namespace
+
+Planes planes_from_pixels(const Plan& plan, const AbiTile& tile, const Rect& rect,
+                          ThreadPool& pool) {
+  const ConstImage image = source_image(plan, tile);
+  const LoadRow load = load_row_for(plan.format);
+  Planes planes(plan.channels, rect);
+  over_rows(rect, pool, [&](int32_t y) {
+    const void* row = pixel_at(image, rect.x, y);
+    if (load(row, rect.width, plan.valid, planes, y) > 0) fill_row(image, plan.valid, y, planes);
+  });
+  return planes;
+}
+
+void pixels_from_planes(const Plan& plan, const AbiTile& tile, const Planes& source,
+                        const Planes& result, ThreadPool& pool) {
+  const ConstImage image = source_image(plan, tile);
+  const MutableImage target{plan.format,       tile.image_width,
+                            tile.image_height, tile.out,
+                            tile.target,       static_cast<ptrdiff_t>(tile.target_row_bytes)};
+  over_rows(tile.out, pool, [&](int32_t y) {
+    for (int32_t x = tile.out.x; x < tile.out.right(); ++x) {
+      store_pixel(plan, pixel_at(image, x, y), source, result, x, y, pixel_at(target, x, y));
+    }
+  });
+}
+
+}  // namespace grainless

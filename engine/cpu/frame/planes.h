@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Planar float images of the CPU backend: luma/chroma (or grey) in 8-bit steps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "engine/boundary/rect.h"
+#include "engine/noise/model.h"
+
+namespace grainless {
+
+inline constexpr size_t kAlignment = 64;  // bytes: a cache line, and the widest vector
+
+// Uninitialised, aligned memory. Throws std::bad_alloc.
+template <typename T>
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  explicit AlignedBuffer(size_t count)
+      : data_(static_cast<T*>(
+            ::operator new(count * sizeof(T) + kAlignment, std::align_val_t{kAlignment}))),
+        size_(count) {}
+
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+  T& operator[](size_t i) { return data_.get()[i]; }
+  const T& operator[](size_t i) const { return data_.get()[i]; }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
+  };
+  std::unique_ptr<T, Free> data_;
+  size_t size_ = 0;
+};
+
+// Up to three planes over one rectangle of the image. Rows start aligned.
+template <typename T>
+class BasicPlanes {
+ public:
+  BasicPlanes() = default;
+  BasicPlanes(int32_t channels, const Rect& rect)
+      : channels_(channels),
+        rect_(rect),
+        stride_((rect.width + 15) / 16 * 16),
+        data_(static_cast<size_t>(stride_) * rect.height * channels) {}
+
+  int32_t channels() const { return channels_; }
+  const Rect& rect() const { return rect_; }
+  ptrdiff_t stride() const { return stride_; }  // pixels from row to row
+  static uint64_t bytes(int32_t channels, int64_t width, int64_t height) {
+    return static_cast<uint64_t>((width + 15) / 16 * 16 * height * channels) * sizeof(T);
+  }
+
+  // x and y are absolute and lie in rect().
+  T* at(int32_t c, int32_t x, int32_t y) {
+    return data_.data() + (static_cast<ptrdiff_t>(c) * rect_.height + (y - rect_.y)) * stride_ +
+           (x - rect_.x);
+  }
+  const T* at(int32_t c, int32_t x, int32_t y) const {
+    return const_cast<BasicPlanes*>(this)->at(c, x, y);
+  }
+
+ private:
+  int32_t channels_ = 0;
+  Rect rect_;
+  ptrdiff_t stride_ = 0;
+  AlignedBuffer<T> data_;
+};
+
+using Planes = BasicPlanes<float>;
+
+}  // namespace grainless

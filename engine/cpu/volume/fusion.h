@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The mean of a stack's layers where they show the same, by engine/plan/fusion_plan.h.
+#pragma once
+
+#include "engine/cpu/frame/planes.h"
+#include "engine/denoise.h"
+#include "engine/plan/fusion_plan.h"
+#include "engine/thread_pool.h"
+
+namespace grainless {
+
+// Of one layer: luma and chroma, and how many independent layers' worth each pixel is (one plane):
+// (sum of weights)^2 / (sum of their squares), 1 where nothing was alike.
+struct Fused {
+  Planes planes, count;
+};
+
+// Pixels of `rect` of layer z. The source holds all layers within the plan's depth of z, as far as
+// there are any, and their pixels within the plan's reach and kFillRadius of rect. The same bits
+// for any rectangle and number of threads.
+Fused fuse_layers(const FusionPlan& plan, const VolumePart<ConstImage>& source, int32_t z,
+                  const Rect& rect, ThreadPool& pool, const Callbacks& callbacks);
+
+// Bytes it takes beyond its result.
+uint64_t fusion_bytes(const FusionPlan& plan, int32_t threads);
+
+}  // namespace grainless

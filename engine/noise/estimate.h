@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// How strong the noise of an image is: a standard deviation a channel and a level of resolution.
+#pragma once
+
+#include "engine/boundary/pixels.h"
+#include "engine/progress.h"
+#include "engine/thread_pool.h"
+#include "model.h"
+#include "sample.h"
+
+namespace grainless {
+
+// Measures the whole image (image.rect must cover it). The same bits for any number of threads. All
+// sigmas are 0 when no noise is found: flat graphics, gradients, fewer pixels than a few patches.
+// Where texture and noise can't be told apart, kSure finds so little that neither suffers, and
+// says so. `most_tiles` as in take_sample(): several images measured together need fewer each.
+NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& pool,
+                          const Callbacks& callbacks, int32_t most_tiles = kSampleTiles);
+
+}  // namespace grainless

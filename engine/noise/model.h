@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/boundary/pixels.h"
+
+namespace grainless {
+
+inline constexpr int32_t kNoiseTones = 16;
+
+// A smaller sigma is none: a tenth of what float can tell apart at mid grey, whose squares stay
+// normal numbers all through the filters.
+inline constexpr double kLeastSigma = 1e-6;
+
+// What an automatic measurement looks for.
+enum class NoiseKind : int32_t {
+  kSure = 0,    // what can be told from texture; where it can't, nothing is damaged
+  kCamera = 1,  // coarse noise as camera JPEGs have it, even where texture looks the same
+};
+
+// How sure a measurement of the noise is.
+enum class Confidence : int32_t {
+  kMeasured = 0,
+  kLittle = 1,    // little or no noise: what sigma says takes next to nothing from the picture
+  kUnsure = 2,    // texture or noise? sigma is the smaller of what speaks for either
+  kTooSmall = 3,  // there are not enough pixels that show noise
+};
+
+// "measured", "little", "unsure", "too-small": for programs.
+const char* confidence_id(Confidence confidence);
+// For people: "unsure: texture or noise?".
+std::string confidence_text(Confidence confidence);
+
+// Which values a picture's colours have, in 8-bit steps, but for a thousandth at either end and for
+// single pixels. Usual pictures keep to about black..white and are all taken to have these values.
+struct PictureRange {
+  float low = 0, middle = 127.5f, high = 255;
+
+  bool is_usual() const { return low >= -127.5f && high <= 382.5f; }
+};
+
+// Standard deviation of the noise, in 8-bit steps of the perceptual encoding, a channel of the
+// orthonormal luma/chroma space (engine/boundary/pixel_math.h: white RGB noise has the same sigma
+// in all three) and a level of resolution. White noise halves from level to level when a level is
+// the mean of 2 × 2 pixels of the one before.
+struct NoiseModel {
+  int32_t channels = 0;  // 1 or 3
+  int32_t levels = 0;    // how many rows of sigma are known; at least 1
+  float sigma[kMaxLevels][kMaxChannels] = {};
+  // False: demosaicing, noise reduction or JPEG took the finest detail out of the noise.
+  bool white[kMaxChannels] = {true, true, true};
+  // What a filter should multiply sigma by: a patch of correlated noise holds few independent
+  // values, and looks more like signal than a patch of white noise of the same sigma.
+  float strength[kMaxChannels] = {1, 1, 1};
+  Confidence confidence = Confidence::kMeasured;
+  PictureRange range;  // of the whole picture (picture_range.h): what patches are compared by
+  // Of a stack of still layers, which shows it (still_noise.h): variance over sigma^2 in each
+  // sixteenth of the brightness range, and their root mean over all noise.
+  float tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  float unevenness = 1;
+};
+
+inline NoiseModel white_noise(int32_t channels, float sigma) {
+  NoiseModel noise;
+  noise.channels = channels;
+  noise.levels = 1;
+  for (int32_t c = 0; c < channels; ++c) noise.sigma[0][c] = sigma;
+  return noise;
+}
+
+}  // namespace grainless

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The part of an image that the noise estimate looks at: square tiles spread evenly over it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/boundary/pixels.h"
+#include "engine/progress.h"
+#include "engine/thread_pool.h"
+#include "model.h"
+
+namespace grainless {
+
+inline constexpr int32_t kSampleLevels = 3;  // full, half, quarter resolution
+
+// What a pixel is, besides its colour.
+enum PixelState : uint8_t {
+  kInvalid = 1,   // transparent, not finite, or far beyond the picture's range
+  kClipped = 2,   // a colour stands exactly at black or white: its noise was cut off
+  kFlat = 4,      // the centre of 3 x 3 equal pixels: noise does not leave such
+  kRepeated = 8,  // equals a pixel one or two before it in its row or column
+};
+
+// Pixels of one tile. Level l holds means of 2^l x 2^l pixels, rows are (width >> l) apart.
+struct SampleTile {
+  int32_t x = 0, y = 0, width = 0, height = 0;  // full resolution; sides are multiples of 4
+  std::vector<float> plane[kSampleLevels][kMaxChannels];
+  std::vector<uint8_t> state;  // PixelState bits, full resolution
+
+  int32_t width_at(int32_t level) const { return width >> level; }
+  int32_t height_at(int32_t level) const { return height >> level; }
+};
+
+struct Sample {
+  int32_t channels = 0;
+  double clipped_share = 0.1;  // of a square's pixels: more than this and it is left out
+  std::vector<SampleTile> tiles;
+};
+
+// How many pixels of the square at (x, y) of full resolution have any of `bits`.
+int32_t count_state(const SampleTile& tile, int32_t x, int32_t y, int32_t side, uint8_t bits);
+
+// Whether noise can be measured in that square: all valid, and at most that share of its pixels
+// clipped (more would show too little of the noise; none at all, only what noise pushed inwards).
+bool measurable(const SampleTile& tile, int32_t x, int32_t y, int32_t side, double clipped_share);
+
+inline constexpr int32_t kSampleTiles = 96;  // of 128 x 128 pixels: about 1.5 megapixels
+
+// Tiles of all of a small image, and at most so many of a large one.
+Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks,
+                   int32_t most_tiles = kSampleTiles);
+
+// Pixels for which `selected` is 0 become invalid; row_bytes apart, the first is the image's.
+void keep_selected(Sample& sample, const uint8_t* selected, ptrdiff_t row_bytes);
+
+}  // namespace grainless

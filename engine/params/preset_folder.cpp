@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "preset_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <system_error>
+
+#include "engine/sentence.h"
+
+namespace grainless {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uintmax_t kLargestFile = 65536;  // bytes; a preset has a few hundred
+constexpr size_t kLongestName = 100;       // bytes; file systems take 255 and the extension
+
+Status bad(const std::string& text) {
+  return {ErrorCode::kBadParameter, text};
+}
+
+bool forbidden(unsigned char c) {
+  return c < 32 || c == 127 || std::string_view("/\\:*?\"<>|").find(char(c)) != std::string::npos;
+}
+
+// A new file of its own beside `path`, so that two programs that save at once don't share it and
+// nobody can have one of that name wait there. Others can't read it before it is complete.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const fs::path& path) {
+    std::random_device random;
+    name_ = path.parent_path() / ("." + path.filename().string() + "-" + std::to_string(random()) +
+                                  std::to_string(random()));
+    descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    struct stat info;
+    if (descriptor_ < 0 || fstat(descriptor_, &info) != 0) return;
+    mode_ = info.st_mode & 0777;
+    fchmod(descriptor_, 0600);
+  }
+  ~TemporaryFile() {
+    if (descriptor_ < 0) return;
+    close(descriptor_);
+    if (!named_) unlink(name_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  bool write(std::string_view text) const {
+    while (descriptor_ >= 0 && !text.empty()) {
+      const ssize_t written = ::write(descriptor_, text.data(), text.size());
+      if (written <= 0) return false;
+      text.remove_prefix(static_cast<size_t>(written));
+    }
+    return descriptor_ >= 0;
+  }
+  bool give_name(const fs::path& path) {
+    fchmod(descriptor_, mode_);
+    named_ = fsync(descriptor_) == 0 && rename(name_.c_str(), path.c_str()) == 0;
+    return named_;
+  }
+
+ private:
+  fs::path name_;
+  int descriptor_ = -1;
+  mode_t mode_ = 0600;
+  bool named_ = false;
+};
+
+Status not_written(const std::string& path, const std::error_code& error) {
+  return {ErrorCode::kBadInput, error
+                                    ? sentence("'%s' can't be written: %s", {path, error.message()})
+                                    : sentence("'%s' can't be written", {path})};
+}
+
+}  // namespace
+
+Status check_preset_name(const std::string& name) {
+  if (name.empty()) return bad(sentence("a preset needs a name"));
+  if (name.size() > kLongestName) return bad(sentence("the preset's name is too long"));
+  if (std::any_of(name.begin(), name.end(), forbidden)) {
+    return bad(sentence("a preset's name has none of the characters %s", {"/ \\ : * ? \" < > |"}));
+  }
+  if (name.front() == '.' || name.front() == ' ' || name.back() == '.' || name.back() == ' ') {
+    return bad(sentence("a preset's name neither begins nor ends with a space or a full stop"));
+  }
+  if (find_built_in_preset(name) != nullptr) {
+    return bad(sentence("'%s' is the name of a built-in preset", {name}));
+  }
+  return {};
+}
+
+Status read_preset(const std::string& path, Settings& settings) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error) {
+    return {ErrorCode::kBadInput, sentence("'%s' can't be read: %s", {path, error.message()})};
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  if (size <= kLargestFile) text.assign(std::istreambuf_iterator<char>(file), {});
+  if (!file) return {ErrorCode::kBadInput, sentence("'%s' can't be read", {path})};
+  if (size > kLargestFile || text.find('\0') != std::string::npos) {
+    return {ErrorCode::kBadInput, sentence("'%s' is not a preset of Grainless", {path})};
+  }
+  return parse_preset(text, path, settings);
+}
+
+Status write_preset(const std::string& path, const Settings& settings) {
+  const fs::path target(path);
+  std::error_code error;
+  if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
+  if (error) return not_written(path, error);
+  TemporaryFile file(target);
+  if (file.write(preset_text(settings)) && file.give_name(target)) return {};
+  return not_written(path, std::error_code(errno, std::generic_category()));
+}
+
+std::vector<std::string> PresetFolder::names() const {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator file(path_, error), end; !error && file != end;
+       file.increment(error)) {
+    const std::string name = file->path().stem().string();
+    if (file->path().extension() == kPresetExtension && check_preset_name(name).ok()) {
+      names.push_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string PresetFolder::file_of(const std::string& name) const {
+  return (fs::path(path_) / (name + kPresetExtension)).string();
+}
+
+bool PresetFolder::has(const std::string& name) const {
+  std::error_code error;
+  return check_preset_name(name).ok() && fs::exists(file_of(name), error);
+}
+
+Status PresetFolder::load(const std::string& name, Settings& settings) const {
+  const Status named = check_preset_name(name);
+  return named.ok() ? read_preset(file_of(name), settings) : named;
+}
+
+Status PresetFolder::save(const std::string& name, const Settings& settings) const {
+  const Status named = check_preset_name(name);
+  return named.ok() ? write_preset(file_of(name), settings) : named;
+}
+
+Status PresetFolder::remove(const std::string& name) const {
+  const Status named = check_preset_name(name);
+  if (!named.ok()) return named;
+  std::error_code error;
+  if (fs::remove(file_of(name), error)) return {};
+  return {ErrorCode::kBadInput,
+          error ? sentence("'%s' can't be deleted: %s", {file_of(name), error.message()})
+                : sentence("there is no preset '%s'", {name})};
+}
+
+}  // namespace grainless

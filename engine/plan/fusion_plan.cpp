@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "fusion_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace grainless {
+namespace {
+
+// A channel said to be nearly free of noise still may not outweigh the others beyond measure.
+constexpr double kLeastShare = 0.25;
+
+// Beyond the measured levels noise halves, as white noise does.
+double sigma_at(const NoiseModel& noise, int32_t level, int32_t channel) {
+  const int32_t known = std::min(level, noise.levels - 1);
+  return std::ldexp(noise.sigma[known][channel], known - level);
+}
+
+double strongest_at(const NoiseModel& noise, int32_t level) {
+  double most = 0;
+  for (int32_t c = 0; c < noise.channels; ++c) most = std::max(most, sigma_at(noise, level, c));
+  return most;
+}
+
+}  // namespace
+
+FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channels,
+                            const NoiseModel& noise) {
+  FusionPlan plan{};
+  plan.channels = channels;
+  plan.depth = depth;
+  plan.valid = kAnyFinite;
+  plan.levels = kFusionLevels;
+  plan.tone_scale = static_cast<float>(kNoiseTones / 256.0 / (channels == 3 ? std::sqrt(3.0) : 1));
+  for (int32_t t = 0; t < kNoiseTones; ++t) plan.tones[t] = 1 / noise.tones[t];
+  for (int32_t c = 0; c < channels; ++c) {
+    const int32_t from = std::min(c, noise.channels - 1);
+    const double wanted = params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;
+    plan.share[c] = static_cast<float>(std::min(1.0, wanted));
+    for (int32_t l = 0; l < plan.levels; ++l) {
+      const double sigma = std::max(sigma_at(noise, l, from), kLeastShare * strongest_at(noise, l));
+      if (sigma > 0) plan.gain[l][c] = static_cast<float>(0.5 / (sigma * sigma * channels));
+    }
+  }
+  return plan;
+}
+
+double fused_sigma(double share, double count) {
+  const double other = share / count, own = 1 - share + other;
+  return std::sqrt(own * own + (count - 1) * other * other);
+}
+
+}  // namespace grainless

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// User units become kernel units here, and nowhere else.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/boundary/plan.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
+
+namespace grainless {
+
+// True when nothing would be removed: with strength, luma and chroma all sigmas of the picture
+// itself are under kLeastSigma.
+bool changes_nothing(const Params& params, const NoiseModel& noise);
+
+// The parameters for noise of those sigmas, a channel each: strength, luma or chroma is 0 where it
+// would leave less than kLeastSigma of them.
+Params audible_params(const Params& params, const double* sigma, int32_t channels);
+
+// noise.sigma is used times noise.strength and the parameters strength, luma and chroma. What is
+// under kLeastSigma then, a level or a channel of one, is copied. params must be valid.
+Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise);
+
+}  // namespace grainless

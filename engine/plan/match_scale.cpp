@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "match_scale.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/noise/picture_range.h"
+
+namespace grainless {
+namespace {
+
+// Single pixels and details stand out from their surroundings: at least so far beyond the range,
+// and by so much of its width, they take part. The least is what a usual picture's curve tells
+// apart.
+constexpr double kLeastBeyond = 3.5 * 255, kShareBeyond = 0.25;
+constexpr float kMostSigma = 100;  // of Params
+constexpr double kWidest = 5e37;   // luma, the sum of three over sqrt(3), stays a float
+constexpr ValueRange kUsualValues{-4 * 255.0f, 5 * 255.0f};
+
+double widest(const MatchSpan& span, bool colour) {
+  return span.half() * (colour ? std::sqrt(3.0) : 1.0);
+}
+
+}  // namespace
+
+MatchSpan MatchSpan::cut_to(double half, double middle) const {
+  const double centre = std::clamp(middle, low + half, high - half);
+  return {usual, centre - half, centre + half, unit};
+}
+
+MatchSpan match_span(const NoiseModel& noise) {
+  const PictureRange& range = noise.range;
+  if (range.is_usual()) return {};
+  const double width = double{range.high} - range.low;
+  const double beyond = std::max(kLeastBeyond, kShareBeyond * width);
+  const double unit = noise.sigma[0][0] > kMostSigma ? whites(range) : 1.0;
+  return {false, std::max(range.low - beyond, -kWidest), std::min(range.high + beyond, kWidest),
+          unit};
+}
+
+ValueRange valid_range(const MatchSpan& span) {
+  if (span.usual) return kUsualValues;
+  return {static_cast<float>(span.low), static_cast<float>(span.high)};
+}
+
+MatchCurve match_curve(const MatchSpan& span, bool colour, int32_t channel) {
+  const double root = colour ? std::sqrt(3.0) : 1.0;
+  MatchCurve curve{};
+  curve.centre = channel > 0 ? 0.0f : static_cast<float>(span.middle() * root);
+  curve.knee = span.usual ? kMatchKnee : static_cast<float>(widest(span, colour));
+  curve.most = span.usual ? kMatchMost : curve.knee;
+  return curve;
+}
+
+double largest_match_scale(const MatchSpan& span, bool colour, double differences) {
+  const double width = span.usual ? 1024.0 : 2 * widest(span, colour);  // of two values at most
+  return std::sqrt(std::ldexp(1.0, 30) / differences) / width;
+}
+
+double set_match_planes(MatchCurve* curve, const MatchSpan& span, double unit, double largest,
+                        const double* noise, int32_t channels) {
+  double most_noise = 0.01, sigma[kMaxChannels] = {};
+  for (int32_t c = 0; c < channels; ++c) most_noise = std::max(most_noise, noise[c]);
+  for (int32_t c = 0; c < channels; ++c) {
+    sigma[c] = std::max(noise[c], most_noise / 4);
+    unit = std::min(unit, largest * sigma[c]);
+  }
+  for (int32_t c = 0; c < channels; ++c) {
+    curve[c] = match_curve(span, channels == 3, c);
+    curve[c].scale = static_cast<float>(unit / sigma[c]);
+  }
+  return unit;
+}
+
+double match_fineness(const MatchCurve* curve, const double* noise, int32_t channels,
+                      double least) {
+  double a_sigma = 0, a_step = curve[0].scale;
+  for (int32_t c = 0; c < channels; ++c) {
+    a_sigma = std::max(a_sigma, curve[c].scale * noise[c]);
+    a_step = std::min(a_step, double{curve[c].scale});
+  }
+  return std::max(a_sigma / least, a_step);
+}
+
+}  // namespace grainless
