@@ -12,6 +12,7 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/plan.h"
 #include "engine/boundary/volume_plan.h"
+#include "engine/methods.h"
 #include "engine/noise/estimate.h"
 #include "engine/noise/model.h"
 #include "engine/noise/picture_range.h"
@@ -71,7 +72,7 @@ std::string nothing_to_do(const Params& params, const NoiseModel& noise, const P
 
 void check_volume_params(const Params& params, int32_t depth) {
   throw_if_failed(validate(params));
-  if (params.method == static_cast<int32_t>(Method::kSwNlm)) {
+  if (method_row(params.method).stack == StackWay::kNone) {
     throw Error(ErrorCode::kBadParameter, sentence("depth takes method bm3d or nlm"));
   }
   if (depth < 1 || depth > kMaxDepth) {
@@ -106,7 +107,7 @@ struct VolumeRequest {
   VolumePart<ConstImage> source;
   VolumePart<MutableImage> target;
 
-  bool is_bm3d() const { return params->method == static_cast<int32_t>(Method::kBm3d); }
+  bool fuses() const { return method_row(params->method).stack == StackWay::kFusion; }
   VolumePlan plan() const {
     return make_volume_plan(*params, depth, source.layers.front().format.colours(), *noise);
   }
@@ -115,8 +116,8 @@ struct VolumeRequest {
   }
   VolumeBox source_box(const VolumeBox& box) const {
     const auto& [unused, width, height, rect, data, row_bytes] = target.layers.front();
-    return is_bm3d() ? stack_source_box(stack_plan(), box, width, height, source.count)
-                     : volume_source_box(plan(), box, width, height, source.count);
+    return fuses() ? stack_source_box(stack_plan(), box, width, height, source.count)
+                   : volume_source_box(plan(), box, width, height, source.count);
   }
   const ConstImage& under_target(int32_t i) const {
     return source.layers[static_cast<size_t>(target.first - source.first + i)];
@@ -203,7 +204,7 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
   bool noisy = false;
   for (int32_t c = 0; c < noise->channels; ++c) noisy |= noise->sigma[0][c] > 0;
   const VolumePlan volume = request.plan();
-  const ValueRange valid = request.is_bm3d() ? request.stack_plan().fusion.valid : volume.valid;
+  const ValueRange valid = request.fuses() ? request.stack_plan().fusion.valid : volume.valid;
   std::atomic<int64_t> replaced{0};
   pool.parallel_for(layers, [&](int32_t z, int32_t) {
     replaced += count_replaced(request.under_target(z), target.layers[z].rect, valid);
@@ -217,7 +218,7 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
     for (int32_t z = 0; z < layers; ++z) copy_pixels(request.under_target(z), target.layers[z]);
     return callbacks.report(1.0);
   }
-  if (request.is_bm3d()) return denoise_stack(request, callbacks, report);
+  if (request.fuses()) return denoise_stack(request, callbacks, report);
   Params params = *given;
   params.scales = 1;
   Plan plan = make_plan(params, source.layers.front().format, *noise);
@@ -345,7 +346,7 @@ Status Engine::volume_source(const Params& params, int32_t depth, PixelFormat fo
                              int32_t height, int32_t count, VolumeBox& source) {
   return guard([&] {
     check_volume_params(params, depth);
-    if (params.method == static_cast<int32_t>(Method::kBm3d)) {
+    if (method_row(params.method).stack == StackWay::kFusion) {
       source = stack_source_box(make_stack_plan(params, depth, format.colours(), noise), box, width,
                                 height, count);
       return;

@@ -64,7 +64,7 @@ def mnemonic_clashes(language, labels, taken):
 
 def spin_scales(root):
     params = (root / "engine/params/params.cpp").read_text(encoding="utf-8")
-    return re.findall(r'ParamType::kDouble,.*?N_\("([^"]*_[^"]*)"\)', params, re.S)
+    return re.findall(r'ParamType::kDouble,.*?\.label = N_\("([^"]*_[^"]*)"\)', params, re.S)
 
 
 def mnemonic_problems(root, language, catalogue):

@@ -2,10 +2,13 @@
 // BM3D (Dabov 2007; Lebrun, IPOL 2012): each stage matches, then filters channel after channel and
 // turns the sums into its estimate. Scratch a pixel: 2 bytes of match values, 16 of sums, 4 a
 // channel of each pilot, and 2 a reference and patch of a group (7 in groups of 32 at step 3).
+#include "bm3d.cuh"
+
 #include <algorithm>
 #include <cstddef>
 
 #include "cuda/runtime/check.h"
+#include "cuda/runtime/fft.h"
 #include "dft.cuh"
 #include "engine/boundary/bm3d_math.h"
 #include "stage.cuh"
@@ -145,13 +148,20 @@ void run_bm3d_stage(StageJob job, void* scratch) {
   }
 }
 
-size_t bm3d_scratch_bytes(const LevelPlan& level, int channels, int width, int height) {
+size_t bm3d_scratch_bytes(const LevelPlan& level, const LevelSize& size) {
+  const auto [channels, width, height] = size;
   size_t stages = 0;
   for (int s = 0; s < level.stage_count; ++s) {
     const StageBytes bytes = stage_bytes(level.bm3d[s], width, height);
     stages = std::max(stages, bytes.all());
   }
   return stages + (level.stage_count - 1) * pilot_bytes(channels, width, height);
+}
+
+void expect_bm3d(const LevelPlan& level, int, const DeviceLimits*) {
+  for (int s = 0; s < level.stage_count; ++s) {
+    if (in_fourier_basis(level.bm3d[s])) open_fft();
+  }
 }
 
 void run_bm3d(const MethodJob& job) {
@@ -174,9 +184,8 @@ void run_bm3d(const MethodJob& job) {
     wanted[s] = support_of(level.bm3d[s], wanted[s + 1], image);
     all += cost_of(level.bm3d[s]);
   }
-  if (!job.source.rect.contains(wanted[0]) ||
-      bm3d_scratch_bytes(level, job.source.channels, job.source.rect.width,
-                         job.source.rect.height) > job.scratch_bytes) {
+  const LevelSize size{job.source.channels, job.source.rect.width, job.source.rect.height};
+  if (!job.source.rect.contains(wanted[0]) || bm3d_scratch_bytes(level, size) > job.scratch_bytes) {
     throw Error(ErrorCode::kInternal, "BM3D was given too few pixels or too little memory");
   }
   char* scratch = static_cast<char*>(job.scratch);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What an algorithm of the CUDA module offers: the twin of engine/cpu/frame/method.h. A method only
 // queues work on the job's stream, in launches short enough for a desktop card's watchdog
-// (launch_bound.h), calls checkpoint() between launches and never synchronises itself. Results are
-// the same bits for any target rectangle, stream and order of tiles.
+// (cuda/runtime/launch.h), calls checkpoint() between launches and never synchronises itself.
+// Results are the same bits for any target rectangle, stream and order of tiles.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -45,17 +45,9 @@ struct MethodJob {
 // See cuda/runtime/pacer.h; the share is of the tile's work.
 void checkpoint(const MethodJob& job, double fraction);
 
-// Non-Local Means. cuda/nlm/nlm.cu.
-void run_nlm(const MethodJob& job);
-// Device bytes beyond source and target for a source of width x height.
-size_t nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
-
-// BM3D, all stages. cuda/bm3d/bm3d.cu.
-void run_bm3d(const MethodJob& job);
-size_t bm3d_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
-
-// Shapiro-Wilk NLM. cuda/sw_nlm/sw_nlm.cu.
-void run_sw_nlm(const MethodJob& job);
-size_t sw_nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height);
+// Of the planes that a method is to read.
+struct LevelSize {
+  int channels, width, height;
+};
 
 }  // namespace grainless::cuda

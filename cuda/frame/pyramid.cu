@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cuda/methods.cuh"
 #include "cuda/runtime/check.h"
 #include "engine/boundary/pyramid.h"
 
@@ -161,29 +162,6 @@ AbiCallbacks callbacks_of(Part& part) {
           }};
 }
 
-void run_method(const Plan& plan, const MethodJob& job) {
-  switch (static_cast<Method>(plan.method)) {
-    case Method::kBm3d:
-      return run_bm3d(job);
-    case Method::kNlm:
-      return run_nlm(job);
-    case Method::kSwNlm:
-      return run_sw_nlm(job);
-  }
-}
-
-size_t method_scratch_bytes(const Plan& plan, const LevelPlan& level, int width, int height) {
-  switch (static_cast<Method>(plan.method)) {
-    case Method::kBm3d:
-      return bm3d_scratch_bytes(level, plan.channels, width, height);
-    case Method::kNlm:
-      return nlm_scratch_bytes(level, plan.channels, width, height);
-    case Method::kSwNlm:
-      return sw_nlm_scratch_bytes(level, plan.channels, width, height);
-  }
-  return 0;
-}
-
 void run_level(const Plan& plan, const MethodJob& whole, int level, int count, const Rect& image,
                const DevicePlanes& source, const DevicePlanes& filtered, const Cutter& memory) {
   MethodJob job = whole;
@@ -197,7 +175,7 @@ void run_level(const Plan& plan, const MethodJob& whole, int level, int count, c
   Part part{whole.callbacks, level_share(level, count)};
   const AbiCallbacks callbacks = callbacks_of(part);
   if (whole.callbacks != nullptr) job.callbacks = &callbacks;
-  run_method(plan, job);
+  cuda_method(plan.method).run(job);
 }
 
 // Puts the low frequencies of the coarser result in the place of filtered's.
@@ -262,7 +240,8 @@ size_t levels_scratch_bytes(const Plan& plan, int width, int height) {
   for (int l = 0; l < plan.level_count; ++l) {
     // Rectangles of a level may stick out by a pixel on either side.
     const int w = (width >> l) + 2, h = (height >> l) + 2;
-    const size_t method = method_scratch_bytes(plan, plan.level[l], w, h);
+    const size_t method =
+        cuda_method(plan.method).scratch_bytes(plan.level[l], {plan.channels, w, h});
     const size_t one = plane_bytes(plan.channels, w, h);
     // Of a level: filtered and result, and of the coarser ones the unfiltered pixels; recomposing
     // takes two planes of a coarser level where a method's scratch was.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "nlm.cuh"
+
 #include <algorithm>
 #include <bit>
 #include <climits>
@@ -108,9 +110,9 @@ size_t shared_bytes(const NlmArgs& a, int channels, int weights, bool patches) {
                         : NlmShared<3, 7>::bytes(a);
 }
 
-// As many warps as shared memory holds, evenly spread over the passes. The sums don't depend on it.
-size_t choose_warps(int channels, int weights, bool patches, NlmArgs& a) {
-  const size_t limit = device_limits().shared_bytes;
+// As many warps as `limit` bytes of shared memory hold, evenly spread over the passes. The sums
+// don't depend on it.
+size_t choose_warps(int channels, int weights, bool patches, size_t limit, NlmArgs& a) {
   a.own_rows = std::bit_ceil(4u + (patches ? a.low : 0));  // to the row being finished
   a.history = patches ? a.patch * a.chunk * weights * 32 : 0;
   for (int most = patches ? kNlmPatchWarps : kNlmWarps;; --most) {
@@ -198,8 +200,10 @@ void copy_planes(const MethodJob& job) {
 // Queues one walk over its target.
 void run_walk(const MethodJob& job, NlmArgs a, bool patches, double from, double to) {
   const NlmPlan& nlm = job.level->nlm;
-  const size_t shared = choose_warps(job.source.channels, weights_of(nlm), patches, a);
-  const int processors = device_limits().multiprocessors;
+  const DeviceLimits limits = device_limits();
+  const size_t shared =
+      choose_warps(job.source.channels, weights_of(nlm), patches, limits.shared_bytes, a);
+  const int processors = limits.multiprocessors;
   const int height = a.target.rect.height;
   a.block_rows = choose_block_rows(a, height, processors);
   const int blocks = a.strips * ceil_div(height, a.block_rows);
@@ -218,7 +222,8 @@ void run_walk(const MethodJob& job, NlmArgs a, bool patches, double from, double
 
 }  // namespace
 
-size_t nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height) {
+size_t nlm_scratch_bytes(const LevelPlan& level, const LevelSize& size) {
+  const auto [channels, width, height] = size;
   // The target is no larger than the source, and may start 3 pixels into a quad.
   const NlmPlan& nlm = level.nlm;
   const Rect target{3, 0, width, height};
@@ -230,12 +235,23 @@ size_t nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int he
                   ScratchLayout(geometry(nlm, target, true), channels).total);
 }
 
+void expect_nlm(const LevelPlan& level, int channels, const DeviceLimits* limits) {
+  if (limits == nullptr) return;
+  const NlmPlan& nlm = level.nlm;
+  for (const bool patches : {false, true}) {
+    if (patches && nlm.patchwise == 0) continue;
+    NlmArgs a = geometry(nlm, {0, 0, nlm.patch, nlm.patch}, patches);
+    choose_warps(channels, weights_of(nlm), patches, limits->shared_bytes, a);
+  }
+}
+
 void run_nlm(const MethodJob& job) {
   constexpr double kTotalsShare = 0.4;  // of the time, patch-wise
   const NlmPlan& nlm = job.level->nlm;
   const Rect& to = job.target.rect;
   if (nlm.luma.enabled == 0 && (nlm.joint != 0 || nlm.chroma.enabled == 0)) return copy_planes(job);
-  if (nlm_scratch_bytes(*job.level, job.source.channels, to.width, to.height) > job.scratch_bytes) {
+  if (nlm_scratch_bytes(*job.level, {job.source.channels, to.width, to.height}) >
+      job.scratch_bytes) {
     throw Error(ErrorCode::kInternal, "NLM: scratch too small");
   }
   if (nlm.patchwise == 0) {

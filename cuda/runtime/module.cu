@@ -4,10 +4,9 @@
 #include <cstdio>
 #include <memory>
 
-#include "cuda/bm3d/dft.cuh"
+#include "cuda/methods.cuh"
 #include "device.h"
 #include "engine/boundary/status.h"
-#include "fft.h"
 #include "session.h"
 
 namespace grainless {
@@ -43,12 +42,12 @@ int32_t open(uint32_t device, uint64_t memory_limit, AbiSession** out, AbiMessag
   return enter(message, [&] { *out = new AbiSession{Session(device, memory_limit)}; });
 }
 
-// All that a plan can ask for, but for the library of one transform.
-int32_t supports(const Plan* plan, AbiMessage* message) {
+int32_t supports(AbiSession* session, const Plan* plan, AbiMessage* message) {
   return enter(message, [&] {
-    const bool bm3d = plan->method == static_cast<int32_t>(Method::kBm3d);
-    for (int s = 0; bm3d && s < plan->level[0].stage_count; ++s) {
-      if (in_fourier_basis(plan->level[0].bm3d[s])) open_fft();
+    const CudaMethod& method = cuda_method(plan->method);
+    const DeviceLimits* limits = session != nullptr ? &session->session.limits() : nullptr;
+    for (int l = 0; l < plan->level_count; ++l) {
+      method.expect_supported(plan->level[l], plan->channels, limits);
     }
   });
 }
@@ -108,7 +107,6 @@ constexpr AbiBackend kBackend{kAbiVersion, sizeof(AbiBackend), kAbiPlanSize,  kC
 }  // namespace
 }  // namespace grainless::cuda
 
-extern "C" __attribute__((visibility("default"))) const grainless::AbiBackend*
-grainless_backend_v1() {
+extern "C" __attribute__((visibility("default"))) const grainless::AbiBackend* grainless_backend() {
   return &grainless::cuda::kBackend;
 }

@@ -74,7 +74,7 @@ bool settles(cudaStream_t stream) {
 }  // namespace
 
 Session::Session(uint32_t device, uint64_t memory_limit)
-    : device_(selected(device)), limit_(memory_limit) {}
+    : device_(selected(device)), limit_(memory_limit), limits_(device_limits()) {}
 
 Session::~Session() {
   // Handles are destroyed with their device current; a failed device has nothing left to destroy.

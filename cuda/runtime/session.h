@@ -10,6 +10,7 @@
 #include "cuda/frame/method.cuh"
 #include "engine/boundary/abi.h"
 #include "handles.h"
+#include "launch.h"
 #include "pacer.h"
 
 namespace grainless::cuda {
@@ -58,6 +59,8 @@ class Session {
   Session(uint32_t device, uint64_t memory_limit);
   ~Session();
 
+  const DeviceLimits& limits() const { return limits_; }
+
   // Whether work was left that doesn't end: destroying the session would wait for it.
   bool hangs() const { return hangs_; }
 
@@ -83,6 +86,7 @@ class Session {
 
   const int device_;
   const uint64_t limit_;  // 0: none
+  const DeviceLimits limits_;
   std::atomic<bool> failed_{false}, hangs_{false};
   std::mutex mutex_;
   std::condition_variable freed_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Shapiro-Wilk NLM, a row of displacements after the other: the pairs' weights go to memory, then
 // every pixel takes those of p + D and p - D, in one order.
+#include "sw_nlm.cuh"
+
 #include <algorithm>
 #include <cmath>
 
@@ -259,9 +261,12 @@ void run_group(const MethodJob& job, SwNlmArgs a, int first, int count, const Sw
 
 }  // namespace
 
-size_t sw_nlm_scratch_bytes(const LevelPlan& level, int channels, int width, int height) {
-  return ScratchLayout(geometry(level.sw_nlm, channels, {0, 0, width, height})).total;
+size_t sw_nlm_scratch_bytes(const LevelPlan& level, const LevelSize& size) {
+  const Rect target{0, 0, size.width, size.height};
+  return ScratchLayout(geometry(level.sw_nlm, size.channels, target)).total;
 }
+
+void expect_sw_nlm(const LevelPlan&, int, const DeviceLimits*) {}
 
 void run_sw_nlm(const MethodJob& job) {
   const SwNlmPlan& plan = job.level->sw_nlm;

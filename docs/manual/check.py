@@ -53,10 +53,9 @@ def link_problems(path, page):
 def known_names(root):
     """Labels of controls and presets, and the parameters' keys, as the sources have them."""
     params = (root / "engine/params/params.cpp").read_text(encoding="utf-8")
-    params = params[params.index("kSpecs[]"):params.index("\n};", params.index("kSpecs[]"))]
     presets = (root / "engine/params/preset.cpp").read_text(encoding="utf-8")
-    labels = re.findall(r'ParamGroup::k\w+,\s*N_\("([^"]+)"\)', params)
-    keys = re.findall(r'^    \{"([a-z0-9.-]+)",', params, re.M)
+    labels = re.findall(r'\.label = N_\("([^"]+)"\)', params)
+    keys = re.findall(r'\.key = "([a-z0-9.-]+)"', params)
     names = re.findall(r'^    \{"[a-z-]+",\s*N_\("([^"]+)"\)', presets, re.M)
     assert len(labels) == len(keys) > 10 and len(names) > 5, (len(labels), len(keys), len(names))
     return [label.replace("_", "") for label in labels] + keys + names

@@ -75,7 +75,7 @@ class ModuleBackend final : public Backend {
   int32_t preferred_side() const override { return kLargestSide; }
   Status supports(const Plan& plan) const override {
     AbiMessage message{};
-    return guard([&] { check(table_->supports(&plan, &message), message); });
+    return guard([&] { check(table_->supports(session_, &plan, &message), message); });
   }
   uint64_t budget() const override {
     uint64_t bytes = 0;

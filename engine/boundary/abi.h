@@ -12,8 +12,8 @@
 
 namespace grainless {
 
-inline constexpr uint32_t kAbiVersion = 5;
-inline constexpr char kAbiSymbol[] = "grainless_backend_v1";
+inline constexpr uint32_t kAbiVersion = 6;
+inline constexpr char kAbiSymbol[] = "grainless_backend";
 
 struct AbiMessage {
   char text[512];  // one sentence, zero-terminated; empty on success
@@ -83,8 +83,9 @@ struct AbiBackend {
                      AbiMessage* message);
   // memory_limit in bytes; 0: all that is free, less a reserve.
   int32_t (*open)(uint32_t device, uint64_t memory_limit, AbiSession** out, AbiMessage* message);
-  // kOk when run() can do what the plan asks for; otherwise one sentence says what it can't.
-  int32_t (*supports)(const Plan* plan, AbiMessage* message);
+  // kOk when run() on the session can do what the plan asks for, as far as that is known before;
+  // otherwise one sentence says what it can't. Without a session: what no device could do here.
+  int32_t (*supports)(AbiSession* session, const Plan* plan, AbiMessage* message);
   // Device bytes that one run() of a tile whose `in` is width x height needs, and the bytes that
   // the session may use now, all its runs together.
   uint64_t (*tile_bytes)(const Plan* plan, int32_t width, int32_t height);

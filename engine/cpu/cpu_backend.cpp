@@ -8,6 +8,7 @@
 #include "engine/cpu/frame/pixel_planes.h"
 #include "engine/cpu/frame/pyramid.h"
 #include "engine/cpu/volume/slab.h"
+#include "methods.h"
 
 namespace grainless {
 namespace {
@@ -24,7 +25,9 @@ class CpuBackend final : public Backend {
   std::string description() const override { return processor_name(); }
   int32_t concurrency() const override { return 1; }
   int32_t preferred_side() const override { return kTileSide; }
-  Status supports(const Plan&) const override { return {}; }
+  Status supports(const Plan& plan) const override {
+    return guard([&] { (void)cpu_method(plan.method); });
+  }
   uint64_t budget() const override { return std::numeric_limits<uint64_t>::max(); }
 
   uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const override {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "engine/methods.h"
 #include "engine/sentence.h"
 
 #define N_(text) text
@@ -12,9 +13,6 @@
 namespace grainless {
 namespace {
 
-constexpr Choice kMethods[] = {{"bm3d", N_("BM3D (best quality)")},
-                               {"nlm", N_("Non-Local Means")},
-                               {"sw-nlm", N_("Shapiro-Wilk Non-Local Means")}};
 constexpr Choice kQualities[] = {
     {"fast", N_("Fast")}, {"normal", N_("Normal")}, {"high", N_("High")}};
 constexpr Choice kNoises[] = {{"auto", N_("What is surely noise")},
@@ -37,201 +35,207 @@ constexpr Choice kScales[] = {
     {"auto", N_("Automatic")}, {"1", "1"}, {"2", "2"}, {"3", "3"}, {"4", "4"}};
 
 const ParamSpec kSpecs[] = {
-    {"method", ParamType::kChoice, &Params::method, 0, 0, 0, 0, kMethods, ParamGroup::kMain,
-     N_("_Method"),
-     N_("How noise is told from detail. BM3D filters groups of similar patches together and keeps "
-        "most detail; Non-Local Means averages similar pixels and looks softer; Shapiro-Wilk "
-        "averages only where a test finds the difference to be noise, and needs even noise of a "
-        "known level.")},
-    {"quality", ParamType::kChoice, &Params::quality, 0, 0, 0, 0, kQualities, ParamGroup::kMain,
-     N_("_Quality"),
-     N_("Fast looks at fewer patches; High looks at more and takes several times longer.")},
-    {"auto-sigma",
-     ParamType::kBool,
-     &Params::auto_sigma,
-     0,
-     1,
-     1,
-     0,
-     {},
-     ParamGroup::kMain,
-     N_("Measure the noise automaticall_y"),
-     N_("Measure how strong the noise is on the whole layer (noise standard deviation, sigma).")},
-    {"sigma",
-     ParamType::kDouble,
-     &Params::sigma,
-     0,
-     100,
-     0.5,
-     1,
-     {},
-     ParamGroup::kMain,
-     N_("_Noise level"),
-     N_("How strong the noise is, when it is not measured automatically: its standard deviation "
-        "(sigma) in 8-bit steps, 0 to 255, whatever the image's precision.")},
-    {"strength",
-     ParamType::kDouble,
-     &Params::strength,
-     0,
-     200,
-     5,
-     0,
-     {},
-     ParamGroup::kMain,
-     N_("S_trength"),
-     N_("100 % removes the noise that was measured; less keeps some grain, more removes more "
-        "(multiplies sigma).")},
-    {"luma",
-     ParamType::kDouble,
-     &Params::luma,
-     0,
-     200,
-     5,
-     0,
-     {},
-     ParamGroup::kMain,
-     N_("L_ightness noise"),
-     N_("How strongly noise in lightness (luma) is removed. 0 % leaves lightness alone.")},
-    {"chroma",
-     ParamType::kDouble,
-     &Params::chroma,
-     0,
-     200,
-     5,
-     0,
-     {},
-     ParamGroup::kMain,
-     N_("Colo_ur noise"),
-     N_("How strongly noise in colour (chroma) is removed. 0 % leaves colour alone.")},
-    {"detail",
-     ParamType::kDouble,
-     &Params::detail,
-     0,
-     100,
-     5,
-     0,
-     {},
-     ParamGroup::kMain,
-     N_("_Detail given back"),
-     N_("How much of what was removed from lightness comes back: some grain looks more natural "
-        "than none.")},
-    {"search",
-     ParamType::kInt,
-     &Params::search,
-     0,
-     63,
-     2,
-     0,
-     {},
-     ParamGroup::kAdvanced,
-     N_("Se_arch window"),
-     N_("Side of the square in which similar patches are looked for, in pixels (odd, 3 to 63). "
-        "0: by method and quality.")},
-    {"patch",
-     ParamType::kInt,
-     &Params::patch,
-     0,
-     16,
-     1,
-     0,
-     {},
-     ParamGroup::kAdvanced,
-     N_("_Patch size"),
-     N_("Side of the patches that are compared, in pixels (2 to 16). 0: by method and noise.")},
-    {"step",
-     ParamType::kInt,
-     &Params::step,
-     0,
-     16,
-     1,
-     0,
-     {},
-     ParamGroup::kAdvanced,
-     N_("R_eference step"),
-     N_("Distance between the reference patches of BM3D, in pixels (1 to the patch size). Smaller "
-        "is better and slower. 0: by quality.")},
-    {"group",
-     ParamType::kInt,
-     &Params::group,
-     0,
-     32,
-     1,
-     0,
-     {},
-     ParamGroup::kAdvanced,
-     N_("_Group size"),
-     N_("Most patches that BM3D filters together (a power of two, 1 to 32). 0: by quality and "
-        "noise.")},
-    {"transform", ParamType::kChoice, &Params::transform, 0, 0, 0, 0, kTransforms,
-     ParamGroup::kAdvanced, N_("Trans_form"),
-     N_("Patch transform of the first stage of BM3D; the cosine and Fourier transforms keep fine "
-        "textures, the "
-        "wavelets keep edges.")},
-    {"matching", ParamType::kChoice, &Params::matching, 0, 0, 0, 0, kMatchings,
-     ParamGroup::kAdvanced, N_("Picture compared"),
-     N_("On what the first stage of BM3D looks for similar patches. A prefiltered picture is what "
-        "the method's first paper took at strong noise (sigma above 40). It is there to compare: "
-        "it takes longer and loses about half a decibel.")},
-    {"stages", ParamType::kChoice, &Params::stages, 0, 0, 0, 0, kStages, ParamGroup::kAdvanced,
-     N_("Stages taken"),
-     N_("How far BM3D goes. The first stage alone (hard threshold) takes half the time and loses "
-        "about half a decibel; the second (Wiener filter) looks again, with the first one's result "
-        "as "
-        "its guide.")},
-    {"centre", ParamType::kChoice, &Params::centre, 0, 0, 0, 0, kCentres, ParamGroup::kAdvanced,
-     N_("Weight of the centre pi_xel"),
-     N_("What the pixel itself counts for in both kinds of Non-Local Means, beside its "
-        "look-alikes. Automatic follows the noise: the weaker it is, the more.")},
-    {"weights", ParamType::kChoice, &Params::weights, 0, 0, 0, 0, kWeights, ParamGroup::kAdvanced,
-     N_("Weights by"),
-     N_("What of two patches' difference makes them count for less in Non-Local Means. Less the "
-        "noise: what noise alone explains is taken off first, which keeps more detail. The whole "
-        "difference is the classic rule (h² = 2βσ² a pixel); strength squared is its β.")},
-    {"noise", ParamType::kChoice, &Params::noise, 0, 0, 0, 0, kNoises, ParamGroup::kAdvanced,
-     N_("Look for"),
-     N_("What the automatic measurement takes for noise. The coarse noise of camera JPEGs looks "
-        "like fine texture: where it is not sure, it is looked for only when asked, and texture "
-        "may go with it then.")},
-    {"scales", ParamType::kChoice, &Params::scales, 0, 0, 0, 0, kScales, ParamGroup::kAdvanced,
-     N_("Num_ber of scales"),
-     N_("Resolutions at which noise is removed. Noise of cameras is coarse and shows at half and "
-        "quarter resolution, too; automatic looks at the noise.")},
-    {"depth",
-     ParamType::kInt,
-     &Params::depth,
-     0,
-     15,
-     1,
-     0,
-     {},
-     ParamGroup::kStack,
-     N_("Ad_jacent layers"),
-     N_("In how many layers before and after each one the same is looked for (1 to 15). More "
-        "removes more noise and takes longer.")},
-    {"device",
-     ParamType::kString,
-     &Params::device,
-     0,
-     0,
-     0,
-     0,
-     {},
-     ParamGroup::kAdvanced,
-     N_("De_vice"),
-     N_("Where to compute: auto, cpu, cuda, or some of several graphics cards as in cuda:0,1.")},
-    {"memory",
-     ParamType::kInt,
-     &Params::memory,
-     0,
-     1048576,
-     256,
-     0,
-     {},
-     ParamGroup::kAdvanced,
-     N_("GPU memory limit (MiB)"),
-     N_("Most graphics memory to use, in MiB. 0: all that is free, less a reserve. The result is "
-        "the same.")},
-};
+    {.key = "method",
+     .type = ParamType::kChoice,
+     .member = &Params::method,
+     .choices = method_choices(),
+     .label = N_("_Method"),
+     .tooltip = N_(
+         "How noise is told from detail. BM3D filters groups of similar patches together and keeps "
+         "most detail; Non-Local Means averages similar pixels and looks softer; Shapiro-Wilk "
+         "averages only where a test finds the difference to be noise, and needs even noise of a "
+         "known level.")},
+    {.key = "quality",
+     .type = ParamType::kChoice,
+     .member = &Params::quality,
+     .choices = kQualities,
+     .label = N_("_Quality"),
+     .tooltip =
+         N_("Fast looks at fewer patches; High looks at more and takes several times longer.")},
+    {.key = "auto-sigma",
+     .type = ParamType::kBool,
+     .member = &Params::auto_sigma,
+     .label = N_("Measure the noise automaticall_y"),
+     .tooltip = N_(
+         "Measure how strong the noise is on the whole layer (noise standard deviation, sigma).")},
+    {.key = "sigma",
+     .type = ParamType::kDouble,
+     .member = &Params::sigma,
+     .maximum = 100,
+     .step = 0.5,
+     .digits = 1,
+     .label = N_("_Noise level"),
+     .tooltip = N_(
+         "How strong the noise is, when it is not measured automatically: its standard deviation "
+         "(sigma) in 8-bit steps, 0 to 255, whatever the image's precision.")},
+    {.key = "strength",
+     .type = ParamType::kDouble,
+     .member = &Params::strength,
+     .maximum = 200,
+     .step = 5,
+     .label = N_("S_trength"),
+     .tooltip =
+         N_("100 % removes the noise that was measured; less keeps some grain, more removes more "
+            "(multiplies sigma).")},
+    {.key = "luma",
+     .type = ParamType::kDouble,
+     .member = &Params::luma,
+     .maximum = 200,
+     .step = 5,
+     .label = N_("L_ightness noise"),
+     .tooltip =
+         N_("How strongly noise in lightness (luma) is removed. 0 % leaves lightness alone.")},
+    {.key = "chroma",
+     .type = ParamType::kDouble,
+     .member = &Params::chroma,
+     .maximum = 200,
+     .step = 5,
+     .label = N_("Colo_ur noise"),
+     .tooltip = N_("How strongly noise in colour (chroma) is removed. 0 % leaves colour alone.")},
+    {.key = "detail",
+     .type = ParamType::kDouble,
+     .member = &Params::detail,
+     .maximum = 100,
+     .step = 5,
+     .label = N_("_Detail given back"),
+     .tooltip =
+         N_("How much of what was removed from lightness comes back: some grain looks more natural "
+            "than none.")},
+    {.key = "search",
+     .type = ParamType::kInt,
+     .member = &Params::search,
+     .maximum = 63,
+     .step = 2,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("Se_arch window"),
+     .tooltip =
+         N_("Side of the square in which similar patches are looked for, in pixels (odd, 3 to 63). "
+            "0: by method and quality.")},
+    {.key = "patch",
+     .type = ParamType::kInt,
+     .member = &Params::patch,
+     .maximum = 16,
+     .step = 1,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("_Patch size"),
+     .tooltip =
+         N_("Side of the patches that are compared, in pixels (2 to 16). 0: by method and noise.")},
+    {.key = "step",
+     .type = ParamType::kInt,
+     .member = &Params::step,
+     .maximum = 16,
+     .step = 1,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("R_eference step"),
+     .tooltip = N_(
+         "Distance between the reference patches of BM3D, in pixels (1 to the patch size). Smaller "
+         "is better and slower. 0: by quality.")},
+    {.key = "group",
+     .type = ParamType::kInt,
+     .member = &Params::group,
+     .maximum = 32,
+     .step = 1,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("_Group size"),
+     .tooltip =
+         N_("Most patches that BM3D filters together (a power of two, 1 to 32). 0: by quality and "
+            "noise.")},
+    {.key = "transform",
+     .type = ParamType::kChoice,
+     .member = &Params::transform,
+     .choices = kTransforms,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("Trans_form"),
+     .tooltip = N_(
+         "Patch transform of the first stage of BM3D; the cosine and Fourier transforms keep fine "
+         "textures, the "
+         "wavelets keep edges.")},
+    {.key = "matching",
+     .type = ParamType::kChoice,
+     .member = &Params::matching,
+     .choices = kMatchings,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("Picture compared"),
+     .tooltip = N_(
+         "On what the first stage of BM3D looks for similar patches. A prefiltered picture is what "
+         "the method's first paper took at strong noise (sigma above 40). It is there to compare: "
+         "it takes longer and loses about half a decibel.")},
+    {.key = "stages",
+     .type = ParamType::kChoice,
+     .member = &Params::stages,
+     .choices = kStages,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("Stages taken"),
+     .tooltip = N_(
+         "How far BM3D goes. The first stage alone (hard threshold) takes half the time and loses "
+         "about half a decibel; the second (Wiener filter) looks again, with the first one's "
+         "result "
+         "as "
+         "its guide.")},
+    {.key = "centre",
+     .type = ParamType::kChoice,
+     .member = &Params::centre,
+     .choices = kCentres,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("Weight of the centre pi_xel"),
+     .tooltip = N_("What the pixel itself counts for in both kinds of Non-Local Means, beside its "
+                   "look-alikes. Automatic follows the noise: the weaker it is, the more.")},
+    {.key = "weights",
+     .type = ParamType::kChoice,
+     .member = &Params::weights,
+     .choices = kWeights,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("Weights by"),
+     .tooltip = N_(
+         "What of two patches' difference makes them count for less in Non-Local Means. Less the "
+         "noise: what noise alone explains is taken off first, which keeps more detail. The whole "
+         "difference is the classic rule (h² = 2βσ² a pixel); strength squared is its β.")},
+    {.key = "noise",
+     .type = ParamType::kChoice,
+     .member = &Params::noise,
+     .choices = kNoises,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("Look for"),
+     .tooltip = N_(
+         "What the automatic measurement takes for noise. The coarse noise of camera JPEGs looks "
+         "like fine texture: where it is not sure, it is looked for only when asked, and texture "
+         "may go with it then.")},
+    {.key = "scales",
+     .type = ParamType::kChoice,
+     .member = &Params::scales,
+     .choices = kScales,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("Num_ber of scales"),
+     .tooltip = N_(
+         "Resolutions at which noise is removed. Noise of cameras is coarse and shows at half and "
+         "quarter resolution, too; automatic looks at the noise.")},
+    {.key = "depth",
+     .type = ParamType::kInt,
+     .member = &Params::depth,
+     .maximum = 15,
+     .step = 1,
+     .group = ParamGroup::kStack,
+     .label = N_("Ad_jacent layers"),
+     .tooltip =
+         N_("In how many layers before and after each one the same is looked for (1 to 15). More "
+            "removes more noise and takes longer.")},
+    {.key = "device",
+     .type = ParamType::kString,
+     .member = &Params::device,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("De_vice"),
+     .tooltip = N_(
+         "Where to compute: auto, cpu, cuda, or some of several graphics cards as in cuda:0,1.")},
+    {.key = "memory",
+     .type = ParamType::kInt,
+     .member = &Params::memory,
+     .maximum = 1048576,
+     .step = 256,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("GPU memory limit (MiB)"),
+     .tooltip = N_(
+         "Most graphics memory to use, in MiB. 0: all that is free, less a reserve. The result is "
+         "the same.")}};
 
 std::string number_text(double value) {
   char text[32];
@@ -312,7 +316,7 @@ Status check_relations(const Params& params) {
     return bad(
         sentence("step can't be larger than patch: pixels between the patches would be left out"));
   }
-  if (params.depth > 0 && params.method == static_cast<int32_t>(Method::kSwNlm)) {
+  if (params.depth > 0 && method_row(params.method).stack == StackWay::kNone) {
     return bad(sentence("depth takes method bm3d or nlm"));
   }
   if (!valid_device(params.device)) {
@@ -419,14 +423,10 @@ bool is_picture_param(const ParamSpec& spec) {
 }
 
 bool param_applies(const Params& params, std::string_view key) {
-  const bool bm3d = params.method == static_cast<int32_t>(Method::kBm3d);
-  if (params.depth > 0 && !bm3d && (key == "quality" || key == "scales")) return false;
-  if (key == "step" || key == "group" || key == "transform" || key == "matching" ||
-      key == "stages") {
-    return bm3d;
-  }
-  if (key == "centre") return !bm3d;
-  if (key == "weights") return params.method == static_cast<int32_t>(Method::kNlm);
+  const MethodRow& method = method_row(params.method);
+  const bool volume = params.depth > 0 && method.stack == StackWay::kVolume;
+  if (volume && (key == "quality" || key == "scales")) return false;
+  if (!method_takes(method, key)) return false;
   if (key == "sigma") return !params.auto_sigma;
   if (key == "noise") return params.auto_sigma;
   return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The one declaration of every user parameter: GIMP's procedure arguments, the dialog, the command
-// line, presets and validation all loop over kParamSpecs. Keys and choice ids are a file format.
+// line, presets and validation all loop over param_specs(). Keys and choice ids are a file format.
 #pragma once
 
 #include <cstdint>
@@ -53,15 +53,15 @@ using ParamMember =
     std::variant<int32_t Params::*, bool Params::*, double Params::*, std::string Params::*>;
 
 struct ParamSpec {
-  const char* key;
-  ParamType type;
-  ParamMember member;
-  double minimum, maximum, step;  // kInt, kDouble
-  int32_t digits;                 // decimals shown, kDouble
-  std::span<const Choice> choices;
-  ParamGroup group;
-  const char* label;    // marked for translation, with its mnemonic
-  const char* tooltip;  // plain words first, the field's term after
+  const char* key = nullptr;
+  ParamType type = ParamType::kBool;
+  ParamMember member = &Params::auto_sigma;
+  double minimum = 0, maximum = 0, step = 0;  // kInt, kDouble
+  int32_t digits = 0;                         // decimals shown, kDouble
+  std::span<const Choice> choices = {};       // kChoice
+  ParamGroup group = ParamGroup::kMain;
+  const char* label = nullptr;    // marked for translation, with its mnemonic
+  const char* tooltip = nullptr;  // plain words first, the field's term after
 };
 
 std::span<const ParamSpec> param_specs();

@@ -3,165 +3,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "engine/boundary/pyramid.h"
+#include "engine/methods.h"
+#include "level_request.h"
 #include "match_scale.h"
-#include "nlm_plan.h"
-#include "sw_nlm_plan.h"
-#include "transforms.h"
 
 namespace grainless {
 namespace {
 
-// What a quality stands for in BM3D, a stage a row. Fast and normal are Dabov 2007 and the
-// reference implementation's lc and np profiles (facts/quality.md 3.1); high adds a ridge filter,
-// whose best patches are smaller (docs/quality.md). tau: largest mean squared difference a pixel of
-// a group's patches from its reference up to sigma 25, in steps^2 of a grey plane (see
-// match_threshold). Stage 2 takes twice the published tau of 400, and with it mu^2 = 0.9: better by
-// 0.01 dB on Set12 and 0.02 to 0.03 dB on Kodak24 at sigma 15 to 50, the same at 5.
-struct Bm3dProfile {
-  GroupRule rule;
-  int32_t patch, step, search, group;
-  double shrink;  // lambda, or mu^2
-  double tau;
-};
-constexpr Bm3dProfile kFast[] = {{GroupRule::kHardThreshold, 8, 4, 33, 16, 2.7, 3000},
-                                 {GroupRule::kWiener, 8, 4, 33, 16, 0.9, 800}};
-constexpr Bm3dProfile kNormal[] = {{GroupRule::kHardThreshold, 8, 3, 39, 16, 2.7, 3000},
-                                   {GroupRule::kWiener, 8, 3, 39, 32, 0.9, 800}};
-constexpr Bm3dProfile kHigh[] = {{GroupRule::kHardThreshold, 8, 3, 39, 16, 2.7, 3000},
-                                 {GroupRule::kWiener, 8, 3, 39, 32, 0.9, 800},
-                                 {GroupRule::kRidge, 5, 3, 39, 32, 1.0, 2400}};
-constexpr std::span<const Bm3dProfile> kBm3dProfiles[3] = {kFast, kNormal, kHigh};
-// Dabov 2007: before patches are compared at strong noise, each one's own coefficients below
-// lambda_2D = 2 sigma go. Here that is a stage of its own, whose groups are single patches: its
-// estimate is compared. It loses: at sigma 25, 50 and 75 0.28, 0.62 and 0.92 dB (mean of five
-// standard pictures), at any tau, and the more the larger lambda_2D is. A choice all the same.
-constexpr Bm3dProfile kPrefilter = {GroupRule::kHardThreshold, 8, 3, 3, 1, 2.0, 0};
-constexpr double kPrefilteredTau = 5000.0;
-constexpr double kKaiserBeta = 2.0;
-// Chroma of photographs has less detail than luma: larger lambda and mu^2 gain there. Colour PSNR,
-// lambda * 1.15 and mu^2 * 1.2: 0.07 to 0.1 dB on Kodak24 at sigma 15 to 50.
-constexpr double kChromaLambda = 1.15, kChromaMu = 1.2;
-constexpr int32_t kUsualPatch = 8;  // the patch parameter is in proportion to it
-
-// tau at that sigma. At low noise it bounds the signal's own difference, at high noise it follows
-// the 2 sigma^2 of two noisy copies; smooth in sigma, unlike the published profiles' switch at 40
-// (3000 to 25000; 400 to 3500).
-double match_threshold(double tau, double sigma) {
-  return tau * std::max(1.0, std::pow(sigma / 25.0, 3.0));
-}
-
-// Noise's complex coefficients pass lambda * sigma with a chance of exp(-lambda^2): as many as the
-// real ones of the other transforms with 2.7. Best within 0.01 dB on four pictures of Set12, too.
-constexpr double kDftLambda = 2.25;
-
-// Most match values a step. What libraries make of a Fourier transform differs in the last bits
-// from backend to backend, and so does the pilot: few enough values a step keep the pixels rare
-// whose match value differs, too.
-constexpr double kFineMatchScale = 1e9;
-constexpr double kCoarseMatchScale = 1.0;
-
-void set_window(Bm3dStage& stage, double beta) {
-  const std::vector<double> window = kaiser_window(stage.patch, beta);
-  for (int32_t i = 0; i < stage.patch; ++i) stage.kaiser[i] = static_cast<float>(window[i]);
-}
-
-void set_basis(Bm3dStage& stage, Transform transform) {
-  stage.transform = static_cast<int32_t>(transform);
-  if (transform == Transform::kDft) return;
-  const PatchBasis basis = patch_basis(transform, stage.patch);
-  for (int32_t i = 0; i < stage.patch * stage.patch; ++i) {
-    stage.forward[i] = static_cast<float>(basis.forward[i]);
-    stage.inverse[i] = static_cast<float>(basis.inverse[i]);
-  }
-  stage.transform = static_cast<int32_t>(basis.transform);
-}
-
-void set_matching(Bm3dStage& stage, const MatchSpan& span, double tau, bool colour, double most) {
-  const double limit = tau * stage.patch * stage.patch * (colour ? 3.0 : 1.0);
-  // 2^24: sums up to the threshold are exact in float, too.
-  const double scale = std::min({most, largest_match_scale(span, colour, stage.patch * stage.patch),
-                                 std::sqrt(std::ldexp(1.0, 24) / limit)});
-  stage.match = match_curve(span, colour, 0);
-  stage.match.scale = static_cast<float>(scale);
-  const double key = limit * scale * scale;
-  // Usual pictures' keys leave out 4 bits; few match values a step need them all.
-  stage.distance_shift = span.usual || key >= kMaxKeyDistance ? 4 : 0;
-  const double shifted = std::ldexp(key, -stage.distance_shift);
-  stage.max_distance = static_cast<uint32_t>(std::min(shifted, kMaxKeyDistance - 1.0));
-}
-
-// As match_fineness(): a group's patches may differ by many steps or some sigma a pixel (tau).
-double group_fineness(const Bm3dStage& stage, const MatchSpan& span, double sigma) {
-  return stage.match.scale * std::max(16.0 * span.unit, 2 * sigma);
-}
-
-Bm3dStage make_stage(const Bm3dProfile& profile, const Params& params, const MatchSpan& span,
-                     const double* sigma, int32_t channels) {
-  Bm3dStage stage{};
-  const bool first = profile.rule == GroupRule::kHardThreshold;
-  stage.rule = static_cast<int32_t>(profile.rule);
-  stage.patch = params.patch == 0
-                    ? profile.patch
-                    : std::max(2, (params.patch * profile.patch + kUsualPatch / 2) / kUsualPatch);
-  stage.step = std::min(params.step != 0 ? params.step : profile.step, stage.patch);
-  stage.radius = (params.search != 0 ? params.search : profile.search) / 2;
-  stage.group = params.group != 0 ? params.group : profile.group;
-  const bool dft = params.transform == static_cast<int32_t>(Transform::kDft);
-  set_basis(stage, first ? static_cast<Transform>(params.transform) : Transform::kDct);
-  set_window(stage, kKaiserBeta);
-  const double tau = match_threshold(profile.tau, sigma[0] / span.unit) * span.unit * span.unit;
-  set_matching(stage, span, tau, channels == 3,
-               dft && !first ? kCoarseMatchScale : kFineMatchScale);
-  const double shrink = dft && first ? kDftLambda : profile.shrink;
-  for (int32_t c = 0; c < channels; ++c) {
-    const double more = c == 0 ? 1.0 : first ? kChromaLambda : kChromaMu;
-    const double amount = first ? sigma[c] : sigma[c] * sigma[c];
-    stage.shrink[c] = static_cast<float>(more * shrink * amount);
-  }
-  return stage;
-}
-
-// Of luma alone, which is all that is compared.
-Bm3dStage make_prefilter(const Params& params, const MatchSpan& span, double sigma,
-                         int32_t channels) {
-  Params own = params;
-  own.transform = static_cast<int32_t>(Transform::kDct);
-  own.search = own.group = own.step = 0;
-  const double luma[kMaxChannels] = {sigma, 0, 0};
-  return make_stage(kPrefilter, own, span, luma, channels);
-}
-
-void add_stage(LevelPlan& level, const Bm3dStage& stage) {
-  level.bm3d[level.stage_count++] = stage;
-  level.reach += 2 * stage.radius + stage.patch - 1;
-}
-
-// NLM compares neighbours that share correlated noise and finds them alike (nlm_plan.h): of luma it
-// needs a little less strength than BM3D, which tells signal from noise by its coefficients;
-// colour, which cameras reduce most, takes more.
-constexpr double kNlmLuma = 0.9, kNlmChroma = 1.8;
-
-// Some channel's noise is not white.
-bool is_correlated(const NoiseModel& noise) {
-  for (int32_t c = 0; c < noise.channels; ++c) {
-    if (!noise.white[c] && noise.sigma[0][c] > 0) return true;
-  }
-  return false;
-}
-
 // Noise of a level as the method is to take it; beyond the measured levels it goes on as it did, or
 // halves.
 double level_sigma(const Params& params, const NoiseModel& noise, int32_t level, int32_t channel) {
-  const Method method = static_cast<Method>(params.method);
-  const bool correlated = method == Method::kNlm && !noise.white[channel];
-  // Shapiro-Wilk asks for the noise as it is: the test rejects what is more alike, too.
-  const double strength =
-      method == Method::kSwNlm
-          ? 1
-          : noise.strength[channel] * (correlated ? channel == 0 ? kNlmLuma : kNlmChroma : 1);
+  const MethodNoise& taken = method_row(params.method).noise;
+  const double correlated = noise.white[channel] ? 1
+                            : channel == 0       ? taken.correlated_luma
+                                                 : taken.correlated_chroma;
+  const double strength = taken.as_it_is ? 1 : noise.strength[channel] * correlated;
   const int32_t last = noise.levels - 1;
   const double sigma = noise.sigma[std::min(level, last)][channel] * strength;
   if (level <= last) return sigma;
@@ -170,21 +28,13 @@ double level_sigma(const Params& params, const NoiseModel& noise, int32_t level,
   return sigma * std::pow(ratio, level - last);
 }
 
-// From here on a second level gains on white noise (nothing at 25, 0.06 to 0.11 dB at 50).
-constexpr double kTwoLevels = 25.0;
-// NLM's small patches gain more: crops of twelve pictures, grey at 10, 15, 25 and 50 0.14, 0.06,
-// 0.06 and 0.24 dB (and with it smaller ones, nlm_plan.cpp, 0.1 at 25), colour at 10 and 25 0.02
-// and 0.20.
-constexpr double kTwoLevelsNlm = 10.0;
-
 // Camera noise is low-frequency: quarter resolution still shows it. White noise needs one level;
 // high quality takes two where they gain.
 int32_t level_count(const Params& params, const NoiseModel& noise) {
   if (params.scales > 0) return params.scales;
   if (is_correlated(noise)) return 3;
-  const Method method = static_cast<Method>(params.method);
-  if (params.quality != static_cast<int32_t>(Quality::kHigh) || method == Method::kSwNlm) return 1;
-  const double least = method == Method::kBm3d ? kTwoLevels : kTwoLevelsNlm;
+  if (params.quality != static_cast<int32_t>(Quality::kHigh)) return 1;
+  const double least = method_row(params.method).noise.two_levels;
   return noise.sigma[0][0] * params.strength / 100 >= least ? 2 : 1;
 }
 
@@ -194,27 +44,7 @@ double removed_sigma(const Params& params, double sigma, int32_t c) {
   return sigma >= kLeastSigma ? sigma : 0.0;
 }
 
-// Luma's deviation times chroma's sigma from which on small colours are left to the finer level, in
-// steps^2 (docs/quality.md).
-constexpr double kGuide = 60.0;
-
-// BM3D alone is given so much strength against a camera's chroma noise that colours need the guide.
-float chroma_guide(int32_t index, const Params& params, const NoiseModel& noise) {
-  if (index == 0 || noise.channels != 3 || noise.white[1] || noise.white[2] ||
-      params.method != static_cast<int32_t>(Method::kBm3d)) {
-    return 0;
-  }
-  double squares = 0;
-  for (int32_t c = 1; c < 3; ++c) {
-    const double sigma = removed_sigma(params, level_sigma(params, noise, index, c), c);
-    squares += sigma * sigma;
-  }
-  return static_cast<float>(squares / 2 / (9 * kGuide * kGuide));
-}
-
-// Returns how fine match values are: under 1, the span is too wide for them. The coarser levels'
-// may be as many times less as they have fewer pixels a side, as white noise has: there they smooth
-// no more than the first level's noise.
+// Returns how fine match values are: under 1, the span is too wide for them.
 double set_level(LevelPlan& level, int32_t index, const Params& given, const MatchSpan& span,
                  int32_t channels, const NoiseModel& noise) {
   double measured[kMaxChannels] = {}, sigma[kMaxChannels] = {};
@@ -223,37 +53,8 @@ double set_level(LevelPlan& level, int32_t index, const Params& given, const Mat
     sigma[c] = removed_sigma(given, measured[c], c);
   }
   const Params params = audible_params(given, measured, channels);
-  if (params.method == static_cast<int32_t>(Method::kSwNlm)) {
-    const int32_t patch = sw_nlm_patch(params, measured[0] / span.unit);
-    level.sw_nlm = make_sw_nlm(params, span, patch, measured, channels,
-                               nlm_h(patch * patch, channels == 3, false));
-    level.reach = level.sw_nlm.radius + patch / 2;
-    return match_fineness(level.sw_nlm.match, measured, channels, std::ldexp(kLeastSwUnit, -index));
-  }
-  if (params.method != static_cast<int32_t>(Method::kBm3d)) {
-    const NlmNoise kind = is_correlated(noise) ? NlmNoise::kCorrelated : NlmNoise::kWhite;
-    level.nlm = make_nlm(params, span, kind, measured, channels);
-    level.reach =
-        level.nlm.radius + (level.nlm.patchwise != 0 ? level.nlm.patch - 1 : level.nlm.patch / 2);
-    return match_fineness(level.nlm.match, measured, channels, std::ldexp(kLeastNlmUnit, -index));
-  }
-  level.guide = chroma_guide(index, params, noise);
-  if (params.matching == static_cast<int32_t>(Matching::kPrefiltered) && sigma[0] > 0) {
-    add_stage(level, make_prefilter(params, span, sigma[0], channels));
-  }
-  double fineness = 1;
-  for (const Bm3dProfile& profile : kBm3dProfiles[params.quality]) {
-    Bm3dStage stage = make_stage(profile, params, span, sigma, channels);
-    const bool first = profile.rule == GroupRule::kHardThreshold;
-    if (first && level.stage_count > 0) {
-      set_matching(stage, span, kPrefilteredTau * span.unit * span.unit, channels == 3,
-                   kFineMatchScale);
-    }
-    fineness = std::min(fineness, group_fineness(stage, span, sigma[0]));
-    add_stage(level, stage);
-    if (params.stages == static_cast<int32_t>(Stages::kFirst)) break;
-  }
-  return fineness;
+  return method_row(params.method)
+      .set_level(level, {params, index, span, channels, measured, sigma, noise});
 }
 
 // Sets the levels. Returns the least fineness of any.
@@ -269,6 +70,17 @@ double set_levels(Plan& plan, const Params& params, const MatchSpan& span,
 }
 
 }  // namespace
+
+double LevelRequest::least_unit(double of_first_level) const {
+  return std::ldexp(of_first_level, -index);
+}
+
+bool is_correlated(const NoiseModel& noise) {
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    if (!noise.white[c] && noise.sigma[0][c] > 0) return true;
+  }
+  return false;
+}
 
 bool changes_nothing(const Params& params, const NoiseModel& noise) {
   for (int32_t c = 0; c < noise.channels; ++c) {
@@ -306,8 +118,7 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise
     set_levels(plan, params, span.cut_to(span.half() * fineness, noise.range.middle), noise);
   }
   plan.halo = kFillRadius + pyramid_reach(plan.level, plan.level_count);
-  plan.smallest =
-      params.method == static_cast<int32_t>(Method::kBm3d) ? plan.level[0].bm3d[0].patch : 1;
+  plan.smallest = method_row(params.method).smallest(plan.level[0]);
   return plan;
 }
 

@@ -102,6 +102,19 @@ CentreWeight nlm_centre(const Params& params, const MatchSpan& span, NlmNoise ki
   return {static_cast<float>(own * own), 1.0f};
 }
 
+double set_nlm_level(LevelPlan& level, const LevelRequest& request) {
+  const NlmNoise kind = is_correlated(request.noise) ? NlmNoise::kCorrelated : NlmNoise::kWhite;
+  level.nlm = make_nlm(request.params, request.span, kind, request.measured, request.channels);
+  const int32_t patch = level.nlm.patch;
+  level.reach = level.nlm.radius + (level.nlm.patchwise != 0 ? patch - 1 : patch / 2);
+  return match_fineness(level.nlm.match, request.measured, request.channels,
+                        request.least_unit(kLeastNlmUnit));
+}
+
+int32_t nlm_smallest(const LevelPlan&) {
+  return 1;
+}
+
 NlmPlan make_nlm(const Params& params, const MatchSpan& span, NlmNoise kind, const double* noise,
                  int32_t channels) {
   constexpr int32_t kCorrelatedPatch = 5;

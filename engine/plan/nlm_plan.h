@@ -4,6 +4,7 @@
 
 #include "engine/boundary/plan.h"
 #include "engine/params/params.h"
+#include "level_request.h"
 #include "match_scale.h"
 
 namespace grainless {
@@ -15,6 +16,10 @@ namespace grainless {
 // 5 x 5, so much taken off and times such strengths (luma, chroma): 1.0 and 0.7, 1.0 +2.12 -0.05;
 // 0.2 and 0.9, 1.8 +2.10 +0.44; 0 and 1.0, 1.8 +2.12 +0.34.
 enum class NlmNoise { kWhite, kCorrelated };
+
+// See MethodRow::set_level and MethodRow::smallest.
+double set_nlm_level(LevelPlan& level, const LevelRequest& request);
+int32_t nlm_smallest(const LevelPlan& level);
 
 // Non-Local Means of pictures. `noise` a channel is what distances are measured in, in 8-bit steps.
 NlmPlan make_nlm(const Params& params, const MatchSpan& span, NlmNoise kind, const double* noise,

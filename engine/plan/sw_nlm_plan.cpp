@@ -47,6 +47,20 @@ SwNlmGate make_gate(double strength, int32_t pixels, int32_t channels, double un
 
 }  // namespace
 
+double set_sw_nlm_level(LevelPlan& level, const LevelRequest& request) {
+  const double* measured = request.measured;
+  const int32_t channels = request.channels;
+  const int32_t patch = sw_nlm_patch(request.params, measured[0] / request.span.unit);
+  level.sw_nlm = make_sw_nlm(request.params, request.span, patch, measured, channels,
+                             nlm_h(patch * patch, channels == 3, false));
+  level.reach = level.sw_nlm.radius + patch / 2;
+  return match_fineness(level.sw_nlm.match, measured, channels, request.least_unit(kLeastSwUnit));
+}
+
+int32_t sw_nlm_smallest(const LevelPlan&) {
+  return 1;
+}
+
 int32_t sw_nlm_patch(const Params& params, double sigma) {
   if (params.patch != 0) return params.patch;
   return sigma <= 15 ? 3 : sigma <= 40 ? 5 : 7;

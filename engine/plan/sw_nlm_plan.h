@@ -4,9 +4,14 @@
 
 #include "engine/boundary/plan.h"
 #include "engine/params/params.h"
+#include "level_request.h"
 #include "match_scale.h"
 
 namespace grainless {
+
+// See MethodRow::set_level and MethodRow::smallest.
+double set_sw_nlm_level(LevelPlan& level, const LevelRequest& request);
+int32_t sw_nlm_smallest(const LevelPlan& level);
 
 // The side of its patches at noise of sigma.
 int32_t sw_nlm_patch(const Params& params, double sigma);

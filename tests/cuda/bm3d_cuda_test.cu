@@ -11,11 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/bm3d/bm3d.cuh"
 #include "cuda/bm3d/stage.cuh"
 #include "cuda/frame/method.cuh"
 #include "cuda/runtime/check.h"
+#include "engine/cpu/bm3d/bm3d.h"
 #include "engine/cpu/bm3d/stage.h"
-#include "engine/cpu/frame/method.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/reference_bm3d.h"
 
@@ -111,7 +112,7 @@ struct Job {
     job.source = source.planes();
     job.target = target.planes();
     job.scratch_bytes =
-        cuda::bm3d_scratch_bytes(level, source.planes().channels, rect.width, rect.height);
+        cuda::bm3d_scratch_bytes(level, {source.planes().channels, rect.width, rect.height});
     cuda::check(cudaMalloc(&job.scratch, job.scratch_bytes), "cudaMalloc");
     cuda::check(cudaMemset(job.scratch, 0x7f, job.scratch_bytes), "cudaMemset");
   }
@@ -425,8 +426,8 @@ TEST(Bm3dCuda, CancelIsAnswered) {
 }
 
 TEST(Bm3dCuda, MemoryStaysUnderItsBound) {
-  EXPECT_LT(cuda::bm3d_scratch_bytes(level_of({}, 1), 1, 2048, 2048) / (2048.0 * 2048.0), 31);
-  EXPECT_LT(cuda::bm3d_scratch_bytes(level_of({}, 3), 3, 2048, 2048) / (2048.0 * 2048.0), 39);
+  EXPECT_LT(cuda::bm3d_scratch_bytes(level_of({}, 1), {1, 2048, 2048}) / (2048.0 * 2048.0), 31);
+  EXPECT_LT(cuda::bm3d_scratch_bytes(level_of({}, 3), {3, 2048, 2048}) / (2048.0 * 2048.0), 39);
 }
 
 }  // namespace

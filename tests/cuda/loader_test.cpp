@@ -145,7 +145,7 @@ Plan fourier_plan() {
 TEST(Loader, TheFourierTransformNeedsCufftOrSaysSo) {
   const Plan plan = fourier_plan();
   AbiMessage message{};
-  if (g_table->supports(&plan, &message) == 0) return;
+  if (g_table->supports(nullptr, &plan, &message) == 0) return;
   EXPECT_EQ(std::getenv("GRAINLESS_TEST_CUFFT"), nullptr) << "one of the versions would do";
   EXPECT_NE(std::string(message.text).find("needs cuFFT"), std::string::npos) << message.text;
 }
@@ -156,8 +156,9 @@ TEST(Loader, WithoutCufftOnlyTheFourierTransformIsRefused) {
   const Plan fourier = fourier_plan(),
              other = make_plan({}, {Component::kU8, 1}, white_noise(1, 20));
   AbiMessage message{};
-  EXPECT_EQ(g_table->supports(&other, &message), 0);
-  EXPECT_EQ(g_table->supports(&fourier, &message), static_cast<int32_t>(ErrorCode::kUnsupported));
+  EXPECT_EQ(g_table->supports(nullptr, &other, &message), 0);
+  EXPECT_EQ(g_table->supports(nullptr, &fourier, &message),
+            static_cast<int32_t>(ErrorCode::kUnsupported));
   unsetenv("GRAINLESS_FAULT");
   EXPECT_NE(std::string(message.text).find("needs cuFFT"), std::string::npos) << message.text;
 }

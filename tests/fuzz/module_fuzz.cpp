@@ -52,7 +52,7 @@ int32_t open(uint32_t, uint64_t, AbiSession** out, AbiMessage* message) {
   return code(message);
 }
 
-int32_t supports(const Plan*, AbiMessage* message) {
+int32_t supports(AbiSession*, const Plan*, AbiMessage* message) {
   return code(message);
 }
 

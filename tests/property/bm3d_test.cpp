@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/boundary/status.h"
+#include "engine/cpu/bm3d/bm3d.h"
 #include "engine/cpu/bm3d/stage.h"
-#include "engine/cpu/frame/method.h"
 #include "engine/plan/make_plan.h"
 #include "hwy/targets.h"
 #include "tests/support/answer_time.h"
@@ -400,7 +400,7 @@ TEST(Bm3d, MemoryStaysUnderItsBound) {
     const double pixels = 1024.0 * 1024.0, side = 1024 + 4 * (19 + 19 + 7);
     const uint64_t planes = Planes::bytes(channels, static_cast<int64_t>(side), 1204) +
                             Planes::bytes(channels, 1024, 1024);
-    EXPECT_LT((planes + bm3d_bytes(level, channels, 1204, 1204, 4)) / pixels, 145);
+    EXPECT_LT((planes + bm3d_bytes(level, {channels, 1204, 1204}, 4)) / pixels, 145);
   }
 }
 

@@ -10,8 +10,8 @@
 
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
-#include "engine/cpu/frame/method.h"
 #include "engine/cpu/nlm/kernel.h"
+#include "engine/cpu/nlm/nlm.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/answer_time.h"
 #include "tests/support/reference_nlm.h"
@@ -357,9 +357,9 @@ TEST(NlmRun, ProgressRisesToOne) {
 
 TEST(NlmRun, MemoryIsBoundedWhateverTheSize) {
   const LevelPlan level = level_of(nlm_params(63, 16), 3);
-  const uint64_t megapixel = nlm_bytes(level, 3, 1024, 1024, 2);
+  const uint64_t megapixel = nlm_bytes(level, {3, 1024, 1024}, 2);
   EXPECT_LE(megapixel, uint64_t{40} << 20);
-  EXPECT_EQ(nlm_bytes(level, 3, 6000, 4000, 2), megapixel);
+  EXPECT_EQ(nlm_bytes(level, {3, 6000, 4000}, 2), megapixel);
 }
 
 }  // namespace

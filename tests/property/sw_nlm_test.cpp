@@ -8,7 +8,7 @@
 #include <random>
 
 #include "engine/boundary/pixel_math.h"
-#include "engine/cpu/frame/method.h"
+#include "engine/cpu/sw_nlm/sw_nlm.h"
 #include "engine/plan/make_plan.h"
 #include "engine/plan/shapiro_wilk.h"
 #include "engine/plan/sw_nlm_plan.h"
@@ -276,9 +276,9 @@ TEST(SwNlm, RemovesNoise) {
 
 TEST(SwNlm, MemoryIsBoundedWhateverTheSize) {
   const LevelPlan level = level_of(sw_params(63, 16), 3);
-  const uint64_t megapixel = sw_nlm_bytes(level, 3, 1024, 1024, 2);
+  const uint64_t megapixel = sw_nlm_bytes(level, {3, 1024, 1024}, 2);
   EXPECT_LE(megapixel, uint64_t{40} << 20);
-  EXPECT_EQ(sw_nlm_bytes(level, 3, 6000, 4000, 2), megapixel);
+  EXPECT_EQ(sw_nlm_bytes(level, {3, 6000, 4000}, 2), megapixel);
 }
 
 }  // namespace

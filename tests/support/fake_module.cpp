@@ -84,7 +84,7 @@ int32_t open(uint32_t device, uint64_t, AbiSession** out, AbiMessage* message) {
   return 0;
 }
 
-int32_t supports(const Plan* plan, AbiMessage* message) {
+int32_t supports(AbiSession*, const Plan* plan, AbiMessage* message) {
   if (plan->method != setting("GRAINLESS_FAKE_LACKS_METHOD", -1)) return 0;
   return fail(message, ErrorCode::kDeviceUnavailable, "the fake card lacks this method");
 }
@@ -208,7 +208,7 @@ extern "C" const grainless::AbiBackend* some_other_symbol() {
   return &grainless::kTable;
 }
 #else
-extern "C" const grainless::AbiBackend* grainless_backend_v1() {
+extern "C" const grainless::AbiBackend* grainless_backend() {
   return &grainless::kTable;
 }
 #endif

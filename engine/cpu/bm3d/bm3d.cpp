@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "bm3d.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "engine/boundary/status.h"
-#include "engine/cpu/frame/method.h"
 #include "stage.h"
 
 namespace grainless {
@@ -76,8 +77,8 @@ void run_bm3d(const MethodJob& job) {
   copy_wanted(estimate[level.stage_count - 1], *job.target);
 }
 
-uint64_t bm3d_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
-                    int32_t threads) {
+uint64_t bm3d_bytes(const LevelPlan& level, const LevelSize& size, int32_t threads) {
+  const auto [channels, width, height] = size;
   uint64_t most = 0;
   for (int32_t s = 0; s < level.stage_count; ++s) {
     const uint64_t before = s * Planes::bytes(channels, width, height);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/cpu/methods.h"
 #include "method.h"
 
 namespace grainless {
@@ -91,30 +92,6 @@ void add_upsampled(const Planes& smoothed, const Rect& coarse_image, const Plane
   });
 }
 
-void run_method(const Plan& plan, const MethodJob& job) {
-  switch (static_cast<Method>(plan.method)) {
-    case Method::kBm3d:
-      return run_bm3d(job);
-    case Method::kNlm:
-      return run_nlm(job);
-    case Method::kSwNlm:
-      return run_sw_nlm(job);
-  }
-}
-
-uint64_t method_bytes(const Plan& plan, const LevelPlan& level, int32_t width, int32_t height,
-                      int32_t threads) {
-  switch (static_cast<Method>(plan.method)) {
-    case Method::kBm3d:
-      return bm3d_bytes(level, plan.channels, width, height, threads);
-    case Method::kNlm:
-      return nlm_bytes(level, plan.channels, width, height, threads);
-    case Method::kSwNlm:
-      return sw_nlm_bytes(level, plan.channels, width, height, threads);
-  }
-  return 0;
-}
-
 Callbacks part_of(const Callbacks& callbacks, int32_t level, int32_t count) {
   const LevelShare part = level_share(level, count);
   return {callbacks.cancel, [&callbacks, part](double fraction) {
@@ -148,7 +125,8 @@ void run_levels(const Plan& plan, int32_t width, int32_t height, const Planes& s
                 Planes& target, ThreadPool& pool, const Callbacks& callbacks) {
   const int32_t count = pyramid_levels(plan, width, height);
   if (count == 1) {
-    run_method(plan, {&plan.level[0], width, height, &source, &target, &pool, &callbacks});
+    cpu_method(plan.method)
+        .run({&plan.level[0], width, height, &source, &target, &pool, &callbacks});
     return;
   }
   PyramidLevel level[kMaxLevels];
@@ -162,8 +140,9 @@ void run_levels(const Plan& plan, int32_t width, int32_t height, const Planes& s
   for (int32_t l = count - 1; l >= 0; --l) {
     const Callbacks part = part_of(callbacks, l, count);
     Planes filtered(plan.channels, level[l].filtered);
-    run_method(plan, {&plan.level[l], level[l].image.width, level[l].image.height,
-                      l == 0 ? &source : &held[l], &filtered, &pool, &part});
+    cpu_method(plan.method)
+        .run({&plan.level[l], level[l].image.width, level[l].image.height,
+              l == 0 ? &source : &held[l], &filtered, &pool, &part});
     held[l] = {};
     if (l == count - 1) {
       coarser = std::move(filtered);
@@ -179,10 +158,11 @@ void run_levels(const Plan& plan, int32_t width, int32_t height, const Planes& s
 }
 
 uint64_t levels_bytes(const Plan& plan, int32_t width, int32_t height, int32_t threads) {
+  const CpuMethod& method = cpu_method(plan.method);
   uint64_t most = 0, planes = 0;
   for (int32_t l = 0; l < plan.level_count; ++l) {
     const int32_t w = level_size(width, l), h = level_size(height, l);
-    most = std::max(most, method_bytes(plan, plan.level[l], w, h, threads));
+    most = std::max(most, method.bytes(plan.level[l], {plan.channels, w, h}, threads));
     // Unfiltered, filtered and result, of which level 0 has the first and last already.
     if (plan.level_count > 1) planes += (l == 0 ? 1 : 4) * Planes::bytes(plan.channels, w, h);
   }

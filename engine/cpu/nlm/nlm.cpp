@@ -3,6 +3,8 @@
 // (Darbon et al. 2008): squared differences once a pair, box sums by running columns. The image is
 // cut into blocks whose planes stay in the cache; a block owns its sums, so that threads share
 // nothing and a pixel's sums run over the displacements in one order.
+#include "nlm.h"
+
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -10,7 +12,6 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
 #include "engine/cpu/frame/blocks.h"
-#include "engine/cpu/frame/method.h"
 #include "kernel.h"
 
 namespace grainless {
@@ -246,11 +247,11 @@ void run_nlm(const MethodJob& job) {
       [&](Scratch& scratch, const Rect& block) { run_block(job, scratch, block); });
 }
 
-uint64_t nlm_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
-                   int32_t threads) {
-  return blocks_bytes(width, height, threads, [&](int32_t block_width, int32_t block_height) {
-    return ScratchSize(level.nlm, channels, block_width, block_height).total;
-  });
+uint64_t nlm_bytes(const LevelPlan& level, const LevelSize& size, int32_t threads) {
+  return blocks_bytes(
+      size.width, size.height, threads, [&](int32_t block_width, int32_t block_height) {
+        return ScratchSize(level.nlm, size.channels, block_width, block_height).total;
+      });
 }
 
 }  // namespace grainless

@@ -3,6 +3,8 @@
 // one after the other, each pair of patches tested once. As in engine/cpu/nlm/nlm.cpp the image is
 // cut into blocks that own their sums, so that a pixel's sums run over the displacements in one
 // order.
+#include "sw_nlm.h"
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -11,7 +13,6 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
 #include "engine/cpu/frame/blocks.h"
-#include "engine/cpu/frame/method.h"
 #include "kernel.h"
 
 namespace grainless {
@@ -220,11 +221,11 @@ void run_sw_nlm(const MethodJob& job) {
       [&](Scratch& scratch, const Rect& block) { run_block(job, scratch, block); });
 }
 
-uint64_t sw_nlm_bytes(const LevelPlan& level, int32_t channels, int32_t width, int32_t height,
-                      int32_t threads) {
-  return blocks_bytes(width, height, threads, [&](int32_t block_width, int32_t block_height) {
-    return ScratchSize(level.sw_nlm, channels, block_width, block_height).total;
-  });
+uint64_t sw_nlm_bytes(const LevelPlan& level, const LevelSize& size, int32_t threads) {
+  return blocks_bytes(
+      size.width, size.height, threads, [&](int32_t block_width, int32_t block_height) {
+        return ScratchSize(level.sw_nlm, size.channels, block_width, block_height).total;
+      });
 }
 
 }  // namespace grainless

@@ -4,6 +4,6 @@
 
 extern "C" const grainless::AbiBackend* grainless_fuzz_table();
 
-extern "C" const grainless::AbiBackend* grainless_backend_v1() {
+extern "C" const grainless::AbiBackend* grainless_backend() {
   return grainless_fuzz_table();
 }
