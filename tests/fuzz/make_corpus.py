@@ -14,6 +14,9 @@ import zlib
 import numpy
 from PIL import Image
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tools"))
+import colour_files  # noqa: E402
+
 RANDOM = numpy.random.default_rng(1)
 
 
@@ -216,6 +219,15 @@ def exif_seeds():
     yield "big", exif_block(">")
 
 
+def icc_seeds():
+    curves = {"identity": colour_files.IDENTITY, "gamma": colour_files.gamma_curve(1.8),
+              "table": colour_files.table_curve([0, 9000, 30000, 65535]), "srgb": colour_files.SRGB,
+              "formula": colour_files.formula_curve(4, 3, 0.8, 0.19, 0.3, 0.05, 0.01, 0.0065)}
+    for name, curve in curves.items():
+        yield name, colour_files.profile(curve)
+    yield "grey", colour_files.profile(colour_files.gamma_curve(2.2), grey=True)
+
+
 def preset_seeds():
     yield "all", (b"# words\nmethod = nlm\nquality = high\nauto-sigma = no\nsigma = 12.5\nstrength = 80\nluma = 50\n"
                   b"chroma = 150\ndetail = 10\nsearch = 21\npatch = 7\nstep = 3\ngroup = 16\ntransform = dct\n"
@@ -238,7 +250,7 @@ def drawn_seeds():
 
 def main():
     corpus = pathlib.Path(sys.argv[1])
-    kinds = {"png": png_seeds, "tiff": tiff_seeds, "jpeg": jpeg_seeds, "pnm": pnm_seeds, "exif": exif_seeds,
+    kinds = {"png": png_seeds, "tiff": tiff_seeds, "jpeg": jpeg_seeds, "pnm": pnm_seeds, "exif": exif_seeds, "icc": icc_seeds,
              "preset": preset_seeds, "options": options_seeds, "engine": drawn_seeds, "module": drawn_seeds}
     for kind, seeds in kinds.items():
         folder = corpus / kind

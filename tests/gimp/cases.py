@@ -5,6 +5,7 @@ import sys
 
 sys.path.insert(0, os.environ["GRAINLESS_TEST_DIR"])
 import case_faults  # noqa: E402
+import case_files  # noqa: E402
 import case_formats  # noqa: E402
 import case_procedure  # noqa: E402
 import case_stack  # noqa: E402
@@ -12,7 +13,7 @@ import case_targets  # noqa: E402
 import harness  # noqa: E402
 
 tap = harness.Tap(harness.WORK / "cases.tap")
-for module in (case_formats, case_targets, case_procedure, case_stack, case_faults):
+for module in (case_formats, case_files, case_targets, case_procedure, case_stack, case_faults):
     for case_name, case_body in module.cases():
         if os.environ.get("GRAINLESS_CASES", "") in case_name:
             tap.run(case_name, case_body)

@@ -7,7 +7,7 @@
 #include "engine/denoise.h"
 #include "engine_setup.h"
 #include "json_report.h"
-#include "tools/image_io/image_file.h"
+#include "tools/image_io/encoding.h"
 #include "tools/noise.h"
 
 namespace grainless::tools {
@@ -18,9 +18,10 @@ struct Estimated {
   double seconds = 0;
 };
 
-Estimated estimate(Engine& engine, const std::string& input, const Params& params,
+Estimated estimate(Engine& engine, ThreadPool& pool, const std::string& input, const Params& params,
                    const EstimateOptions& options) {
-  Image image = read_image(input, &cancel_token());
+  Image image = read_perceptual(input, pool, &cancel_token());
+  for (const std::string& note : image.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (options.noise_sigma) {
     if (image.format.component != Component::kFloat) {
       image = convert(image, Component::kFloat, input);
@@ -61,10 +62,12 @@ int run_estimate(const EstimateOptions& options) {
   Params params;
   throw_if_failed(set_param(params, "noise", options.kind));
   Engine engine(engine_options(options.threads));
+  ThreadPool pool(options.threads);
   int code = 0;
   for (const std::string& input : options.inputs) {
     Estimated estimated;
-    const Status status = guard([&] { estimated = estimate(engine, input, params, options); });
+    const Status status =
+        guard([&] { estimated = estimate(engine, pool, input, params, options); });
     if (status.code() == ErrorCode::kCancelled) throw_if_failed(status);
     if (!status.ok()) {
       std::fprintf(stderr, "grainless: %s\n", status.message().c_str());

@@ -32,7 +32,7 @@ void append(std::vector<std::string>& all, std::vector<std::string> more) {
 
 FileDenoiser::FileDenoiser(Engine& engine, const DenoiseOptions& options, const Params& params,
                            ProgressLine& progress)
-    : engine_(engine), options_(options), params_(params) {
+    : engine_(engine), options_(options), params_(params), pool_(options.threads) {
   callbacks_.cancel = &cancel_token();
   callbacks_.progress = [&progress](double fraction) { progress.update(fraction); };
 }
@@ -49,9 +49,13 @@ Picture FileDenoiser::read(const Job& job) const {
   check_size(kind, picture.image, job.output);
   append(picture.notes, losses(kind, picture.image, job.output));
   picture.original = picture.image.format.component;
+  picture.premultiplied = picture.image.premultiplied;
+  picture.encoding =
+      Encoding::of(picture.image.metadata, picture.image.format, job.input, picture.notes);
+  if (!picture.encoding.is_perceptual()) decode(job, picture);
   picture.reference = read_reference(job, picture.image);
   if (options_.noise_sigma) {
-    if (picture.original != Component::kFloat) {
+    if (picture.image.format.component != Component::kFloat) {
       picture.image = convert(picture.image, Component::kFloat, job.input);
     }
     add_noise(picture.image, *options_.noise_sigma, options_.seed);
@@ -59,10 +63,26 @@ Picture FileDenoiser::read(const Job& job) const {
   return picture;
 }
 
+void FileDenoiser::decode(const Job& job, Picture& picture) const {
+  Image native = std::move(picture.image);
+  picture.image = picture.encoding.decode(native, pool_, job.input);
+  if (!options_.noise_sigma) picture.native = std::move(native);
+}
+
+// With added noise nothing is as it stood in the file.
+void FileDenoiser::encode(const Job& job, Picture& picture) const {
+  std::optional<Encoding::Kept> kept;
+  if (picture.native.pixels != nullptr) kept = {&picture.native, &picture.decoded};
+  picture.image = picture.encoding.encode(picture.image, picture.original, picture.premultiplied,
+                                          kept, pool_, job.output);
+  picture.native = {};
+  picture.decoded = {};
+}
+
 // The clean picture: the one that was named, or the input where noise is going to be added to it.
 Image FileDenoiser::read_reference(const Job& job, const Image& source) const {
   if (!options_.reference.empty()) {
-    Image reference = read_image(options_.reference, &cancel_token());
+    Image reference = read_perceptual(options_.reference, pool_, &cancel_token());
     check_comparable(source.view(), reference.view(), job.input, options_.reference);
     return reference;
   }
@@ -87,14 +107,16 @@ void FileDenoiser::denoise(const Job& job, Picture& picture) const {
   outcome.estimated = params_.auto_sigma;
   outcome.report.noise = noise;
   if (picture.reference.pixels != nullptr) measure(picture.reference, source, result, outcome);
+  if (picture.native.pixels != nullptr) picture.decoded = std::move(picture.image);
   picture.image = std::move(result);
 }
 
 void FileDenoiser::write(const Job& job, Picture& picture) const {
-  const Component component = picture.image.format.component;
   const Component stored = component_for(
       kind_of_output(job.output), {picture.original, picture.image.format.channels}, job.output);
-  if (stored != Component::kFloat && component != picture.original) {
+  if (!picture.encoding.is_perceptual()) {
+    encode(job, picture);
+  } else if (stored != Component::kFloat && picture.image.format.component != picture.original) {
     picture.image = convert(picture.image, picture.original, job.output);
   }
   Stopwatch writing;

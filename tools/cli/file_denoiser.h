@@ -10,15 +10,19 @@
 #include "json_report.h"
 #include "outputs.h"
 #include "progress_line.h"
+#include "tools/image_io/encoding.h"
 #include "tools/image_io/image_file.h"
 
 namespace grainless::tools {
 
-// A picture on its way: `image` is the noisy one, later the result.
+// A picture on its way: `image` is the noisy one, later the result, in the perceptual encoding.
 struct Picture {
   Image image;
   Image reference;     // the clean one, or without pixels
   Component original;  // of the input file, before noise was added
+  bool premultiplied = false;
+  Encoding encoding;      // of the file's samples; where it is not the perceptual one, and without
+  Image native, decoded;  // added noise: the file's own samples, and what `image` began with
   Outcome outcome;
   std::vector<std::string> notes;  // of the last step, for people
 };
@@ -36,11 +40,14 @@ class FileDenoiser {
 
  private:
   Image read_reference(const Job& job, const Image& source) const;
+  void decode(const Job& job, Picture& picture) const;
+  void encode(const Job& job, Picture& picture) const;
 
   Engine& engine_;
   const DenoiseOptions& options_;
   const Params& params_;
   Callbacks callbacks_;
+  mutable ThreadPool pool_;  // of conversions
 };
 
 }  // namespace grainless::tools

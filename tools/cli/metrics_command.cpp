@@ -6,7 +6,7 @@
 
 #include "engine_setup.h"
 #include "json_report.h"
-#include "tools/image_io/image_file.h"
+#include "tools/image_io/encoding.h"
 #include "tools/metrics/fsim.h"
 #include "tools/metrics/metrics.h"
 
@@ -27,7 +27,9 @@ std::string line(const char* name, const std::optional<double>& value, int digit
 }  // namespace
 
 void run_metrics(const std::string& a, const std::string& b, bool json) {
-  const Image first = read_image(a, &cancel_token()), second = read_image(b, &cancel_token());
+  ThreadPool pool(0);
+  const Image first = read_perceptual(a, pool, &cancel_token());
+  const Image second = read_perceptual(b, pool, &cancel_token());
   check_comparable(first.view(), second.view(), a, b);
   const std::optional<double> ratio = psnr(first.view(), second.view());
   const std::optional<double> similarity = ssim(first.view(), second.view());

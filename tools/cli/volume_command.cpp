@@ -10,6 +10,7 @@
 #include "json_report.h"
 #include "outputs.h"
 #include "progress_line.h"
+#include "tools/image_io/encoding.h"
 #include "tools/image_io/files.h"
 #include "tools/image_io/image_file.h"
 #include "tools/metrics/fsim.h"
@@ -32,24 +33,83 @@ void check_options(const DenoiseOptions& options) {
   }
 }
 
-std::vector<Image> read_volume(const DenoiseOptions& options, ProgressLine& progress) {
-  std::vector<Image> layers;
+struct Volume {
+  std::vector<Image> layers;  // in the perceptual encoding
+  Component component;        // of the files' samples
+  bool premultiplied = false;
+  // A layer each; native is without pixels where the file's samples are perceptual anyway.
+  std::vector<Encoding> encodings;
+  std::vector<Image> native;
+};
+
+// A page that says nothing of its curve has the one of the page before.
+Encoding encoding_of(const Image& layer, const Volume& volume, const std::string& input,
+                     std::vector<std::string>& notes) {
+  const Metadata& metadata = layer.metadata;
+  const bool silent = metadata.icc_profile.empty() && !metadata.png_gamma;
+  if (silent && !volume.encodings.empty()) return volume.encodings.back();
+  return Encoding::of(metadata, layer.format, input, notes);
+}
+
+void check_fits(const Volume& volume, const Image& layer, const Image& decoded,
+                const DenoiseOptions& options, const std::string& input) {
+  const Image& first = volume.layers.front();
+  check_comparable(first.view(), decoded.view(), options.inputs.front(), input);
+  if (decoded.format != first.format || layer.format.component != volume.component ||
+      layer.premultiplied != volume.premultiplied) {
+    throw Error(ErrorCode::kBadInput, "'" + input + "' has other samples than '" +
+                                          options.inputs.front() +
+                                          "': the layers of a volume need the same");
+  }
+}
+
+void add_layer(Volume& volume, Image layer, const DenoiseOptions& options, const std::string& input,
+               ThreadPool& pool, ProgressLine& progress) {
+  std::vector<std::string> notes = std::move(layer.notes);
+  Encoding encoding = encoding_of(layer, volume, input, notes);
+  for (const std::string& note : notes) progress.say("note: " + note);
+  Image native;
+  if (!encoding.is_perceptual()) {
+    native = std::move(layer);
+    layer = encoding.decode(native, pool, input);
+  }
+  const Image& file = native.pixels != nullptr ? native : layer;
+  if (volume.layers.empty()) {
+    volume.component = file.format.component;
+    volume.premultiplied = file.premultiplied;
+  } else {
+    check_fits(volume, file, layer, options, input);
+  }
+  volume.layers.push_back(std::move(layer));
+  volume.native.push_back(std::move(native));
+  volume.encodings.push_back(std::move(encoding));
+}
+
+Volume read_volume(const DenoiseOptions& options, ThreadPool& pool, ProgressLine& progress) {
+  Volume volume;
   for (const std::string& input : options.inputs) {
     for (Image& layer : read_layers(input, &cancel_token())) {
-      for (const std::string& note : layer.notes) progress.say("note: " + note);
-      if (!layers.empty()) {
-        check_comparable(layers.front().view(), layer.view(), options.inputs.front(), input);
-        if (layer.format != layers.front().format ||
-            layer.premultiplied != layers.front().premultiplied) {
-          throw Error(ErrorCode::kBadInput, "'" + input + "' has other samples than '" +
-                                                options.inputs.front() +
-                                                "': the layers of a volume need the same");
-        }
-      }
-      layers.push_back(std::move(layer));
+      add_layer(volume, std::move(layer), options, input, pool, progress);
     }
   }
-  return layers;
+  return volume;
+}
+
+// The results as they go into the file. With added noise nothing is as it stood there before.
+void encode(const DenoiseOptions& options, const Volume& volume, std::vector<Image>& results,
+            ThreadPool& pool) {
+  for (size_t z = 0; z < results.size(); ++z) {
+    Image& result = results[z];
+    const Encoding& encoding = volume.encodings[z];
+    if (!encoding.is_perceptual()) {
+      std::optional<Encoding::Kept> kept;
+      if (!options.noise_sigma) kept = {&volume.native[z], &volume.layers[z]};
+      result = encoding.encode(result, volume.component, volume.premultiplied, kept, pool,
+                               options.output);
+    } else if (result.format.component != volume.component) {
+      result = convert(result, volume.component, options.output);
+    }
+  }
 }
 
 // Adds the noise that was asked for and returns the layers before, or nothing.
@@ -178,18 +238,17 @@ int run_volume(const DenoiseOptions& options, const Params& params) {
   Outcome outcome;
   outcome.method = param_text(params, *find_param("method"));
   Stopwatch reading;
-  std::vector<Image> layers = read_volume(options, progress);
+  ThreadPool pool(options.threads);
+  Volume volume = read_volume(options, pool, progress);
+  std::vector<Image>& layers = volume.layers;
   outcome.read = reading.seconds();
-  const Component component = layers.front().format.component;
   for (const std::string& lost : losses(FileKind::kTiff, layers.front(), options.output)) {
     progress.say("note: " + lost);
   }
   const std::vector<Image> clean = make_noisy(options, layers);
   std::vector<Image> results = denoise(engine, options, params, layers, progress, outcome);
   measure(clean, layers, results, options.threads, outcome);
-  for (Image& result : results) {
-    if (result.format.component != component) result = convert(result, component, options.output);
-  }
+  encode(options, volume, results, pool);
   Stopwatch writing;
   for (const std::string& note : write_layers(options.output, results, &cancel_token())) {
     progress.say("note: " + note);

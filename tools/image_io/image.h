@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A picture in memory as it stood in its file: the engine's interleaved pixels and what else the
-// file said about them. Samples are taken as they are, as perceptually encoded values
-// (engine/boundary/pixels.h); no colour conversion happens here, the profile goes along instead.
+// file said about them. No colour conversion happens here, the profile goes along instead; what the
+// samples mean says encoding.h.
 #pragma once
 
 #include <cstddef>
