@@ -3,10 +3,29 @@
 
 #include <glib/gi18n.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "engine/stopwatch.h"
+#include "run_beside.h"
 
 namespace grainless {
 namespace {
+
+// Shares of the progress bar on the processor; a graphics card is done before anybody looks.
+constexpr double kReadShare = 0.04, kEstimateShare = 0.03, kWriteShare = 0.03;
+
+// Number i of `count` equal parts of a watch.
+Watch part_of(const Watch& watch, size_t i, size_t count) {
+  const double size = 1.0 / static_cast<double>(count);
+  return share(watch, static_cast<double>(i) * size, size);
+}
+
+std::vector<ConstImage> images(const std::vector<PixelBuffer>& buffers) {
+  std::vector<ConstImage> images;
+  for (const PixelBuffer& buffer : buffers) images.push_back(buffer.image());
+  return images;
+}
 
 Error refused() {
   return {ErrorCode::kBadInput, _("GIMP did not take the new pixels; nothing was changed.")};
@@ -14,11 +33,13 @@ Error refused() {
 
 }  // namespace
 
-DenoiseTask::DenoiseTask(Engine& engine, const Drawables& drawables, const Params& params)
-    : engine_(engine), params_(params) {
+DenoiseTask::DenoiseTask(LayerFilter& filter, const Drawables& drawables, const Params& params,
+                         Known known)
+    : filter_(filter), params_(params), known_(std::move(known)) {
   for (GimpDrawable* drawable : drawables) parts_.emplace_back(drawable);
   report_.drawable = item_name(GIMP_ITEM(drawables.front()));
   report_.params = params;
+  if (count() > 1) report_.layers = static_cast<int32_t>(count());
 }
 
 DenoiseTask::~DenoiseTask() {
@@ -38,32 +59,102 @@ Status DenoiseTask::compute(const Watch& watch) {
   return status;
 }
 
-PixelBuffer DenoiseTask::buffer(size_t index, const Rect& rect) const {
-  return {io(index).encoding().format, io(index).width(), io(index).height(), rect};
+const char* DenoiseTask::nothing_selected() const {
+  return count() > 1 ? _("Nothing is selected on these layers, so they stay as they are.")
+                     : _("Nothing is selected on this layer, so it stays as it is.");
 }
 
-void DenoiseTask::read(size_t index, PixelBuffer& into, const Watch& watch) {
+LayersShape DenoiseTask::shape() const {
+  return {io(0).encoding().format, io(0).width(), io(0).height(), static_cast<int32_t>(count())};
+}
+
+Rect DenoiseTask::source_rect() const {
+  const PixelFormat format = shape().format;
+  if (filter_.reads_whole(params_, format)) return io(0).whole();
+  const NoiseModel noise = white_noise(format.colours(), static_cast<float>(params_.sigma));
+  VolumeBox source;
+  throw_if_failed(filter_.needed(params_, noise, shape(), {target(), 0, shape().count}, source));
+  return source.rect;
+}
+
+std::vector<PixelBuffer> DenoiseTask::buffers(const Rect& rect) const {
+  std::vector<PixelBuffer> buffers;
+  for (const Part& part : parts_) {
+    buffers.emplace_back(part.io.encoding().format, part.io.width(), part.io.height(), rect);
+  }
+  return buffers;
+}
+
+std::vector<PixelBuffer> DenoiseTask::read_layers(const Watch& watch) {
   const Stopwatch stopwatch;
-  parts_[index].read = io(index).read_all(into, watch);
+  std::vector<PixelBuffer> sources = buffers(source_rect());
+  for (size_t i = 0; i < count(); ++i) {
+    parts_[i].read = io(i).read_all(sources[i], part_of(watch, i, count()));
+  }
   report_.read += stopwatch.seconds();
+  return sources;
 }
 
-void DenoiseTask::begin_preparing(const Watch& watch) {
+bool DenoiseTask::is_known(const std::vector<PixelBuffer>& sources) const {
+  if (!params_.auto_sigma || !known_.noise) return false;
+  const std::vector<int32_t> measured = filter_.noise_layers(shape().count);
+  for (size_t i = 0; i < measured.size(); ++i) {
+    if (!same_pixels(*known_.pixels[i], sources[static_cast<size_t>(measured[i])])) return false;
+  }
+  return true;
+}
+
+NoiseModel DenoiseTask::noise_of(const std::vector<PixelBuffer>& sources, const Watch& watch,
+                                 double& seconds) const {
+  if (is_known(sources)) return *known_.noise;
+  std::vector<ConstImage> measured;
+  for (const int32_t i : filter_.noise_layers(shape().count)) {
+    measured.push_back(sources[static_cast<size_t>(i)].image());
+  }
+  NoiseModel noise;
+  const auto measure = [&](const Callbacks& callbacks) {
+    return filter_.measure(params_, measured, callbacks, noise, &seconds);
+  };
+  run_beside(measure, watch);
+  return noise;
+}
+
+void DenoiseTask::filter_layers(const NoiseModel& noise, const std::vector<PixelBuffer>& sources,
+                                std::vector<PixelBuffer>& results, const Watch& watch) {
+  const std::vector<ConstImage> from = images(sources);
+  std::vector<MutableImage> to;
+  for (PixelBuffer& result : results) to.push_back(result.writable());
+  const int32_t layers = shape().count;
+  const auto compute = [&](const Callbacks& callbacks) {
+    return filter_.run(params_, noise, {layers, 0, from}, {layers, 0, to}, callbacks,
+                       report_.engine);
+  };
+  run_beside(compute, watch);
+}
+
+void DenoiseTask::prepare(const std::vector<PixelBuffer>& sources,
+                          const std::vector<PixelBuffer>& results, const Watch& watch) {
   const Stopwatch stopwatch;
-  const double part = 1.0 / static_cast<double>(count());
   for (size_t i = 0; i < count(); ++i) {
     prepared_ = i + 1;
-    const Watch one = share(watch, static_cast<double>(i) * part, part);
-    if (!io(i).prepare_outside(target(), one)) throw refused();
+    const Watch one = part_of(watch, i, count());
+    if (!io(i).prepare_outside(target(), part_of(one, 0, 2)) ||
+        !io(i).prepare(sources[i], results[i], part_of(one, 1, 2))) {
+      throw refused();
+    }
   }
   report_.write += stopwatch.seconds();
 }
 
-void DenoiseTask::prepare(size_t index, const PixelBuffer& source, const PixelBuffer& result,
-                          const Watch& watch) {
-  const Stopwatch stopwatch;
-  if (!io(index).prepare(source, result, watch)) throw refused();
-  report_.write += stopwatch.seconds();
+void DenoiseTask::run(const Watch& watch) {
+  const std::vector<PixelBuffer> sources = read_layers(share(watch, 0, kReadShare));
+  double estimate = 0;
+  const NoiseModel noise = noise_of(sources, share(watch, kReadShare, kEstimateShare), estimate);
+  std::vector<PixelBuffer> results = buffers(target());
+  const double start = kReadShare + kEstimateShare, end = 1 - kWriteShare;
+  filter_layers(noise, sources, results, share(watch, start, end - start));
+  report_.engine.estimate = estimate;
+  if (report_.engine.changed) prepare(sources, results, share(watch, end, kWriteShare));
 }
 
 Status DenoiseTask::check_pixels(const Watch& watch) const {

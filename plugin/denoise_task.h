@@ -2,15 +2,24 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "drawable_io.h"
 #include "engine/denoise.h"
+#include "layer_filter.h"
 #include "report.h"
 #include "target.h"
 
 namespace grainless {
+
+// What the dialog's preview already knows; pixels that have changed since are noticed, and then the
+// noise is measured again.
+struct Known {
+  std::vector<const PixelBuffer*> pixels;  // of the filter's noise_layers(), whole
+  std::optional<NoiseModel> noise;
+};
 
 // The filter's work on the selected pixels of drawables that are computed together: one drawable,
 // or the layers of a stack, which share one place. Computing and merging are two steps, and between
@@ -19,8 +28,10 @@ namespace grainless {
 // as they are are no errors: report().engine.note says so.
 class DenoiseTask {
  public:
+  // The drawables have one size, place and format. `filter` outlives the task.
+  DenoiseTask(LayerFilter& filter, const Drawables& drawables, const Params& params, Known known);
   // Forgets pixels that were not merged.
-  virtual ~DenoiseTask();
+  ~DenoiseTask();
   DenoiseTask(const DenoiseTask&) = delete;
   DenoiseTask& operator=(const DenoiseTask&) = delete;
 
@@ -39,29 +50,6 @@ class DenoiseTask {
   // took. False: it refused one, and the others after that stay as they are.
   bool merge(size_t& merged);
 
- protected:
-  DenoiseTask(Engine& engine, const Drawables& drawables, const Params& params);
-
-  // Reads, measures, computes and prepares; throws.
-  virtual void run(const Watch& watch) = 0;
-  // Why there is nothing to do when nothing is selected.
-  virtual const char* nothing_selected() const = 0;
-
-  size_t count() const { return parts_.size(); }
-  const DrawableIo& io(size_t index) const { return parts_[index].io; }
-  // The part that changes.
-  const Rect& target() const { return parts_.front().start.selected(); }
-  PixelBuffer buffer(size_t index, const Rect& rect) const;
-  void read(size_t index, PixelBuffer& into, const Watch& watch);
-  // Begins with the shadow buffers: from now on there is something to merge, or to forget.
-  void begin_preparing(const Watch& watch);
-  void prepare(size_t index, const PixelBuffer& source, const PixelBuffer& result,
-               const Watch& watch);
-
-  Engine& engine_;
-  const Params params_;
-  RunReport report_;
-
  private:
   struct Part {
     explicit Part(GimpDrawable* drawable) : io(drawable), start(drawable) {}
@@ -70,6 +58,30 @@ class DenoiseTask {
     PixelSums read;
   };
 
+  // Reads, measures, computes and prepares; throws.
+  void run(const Watch& watch);
+  const char* nothing_selected() const;
+  size_t count() const { return parts_.size(); }
+  const DrawableIo& io(size_t index) const { return parts_[index].io; }
+  // The part that changes.
+  const Rect& target() const { return parts_.front().start.selected(); }
+  LayersShape shape() const;
+  Rect source_rect() const;
+  std::vector<PixelBuffer> buffers(const Rect& rect) const;
+  std::vector<PixelBuffer> read_layers(const Watch& watch);
+  bool is_known(const std::vector<PixelBuffer>& sources) const;
+  NoiseModel noise_of(const std::vector<PixelBuffer>& sources, const Watch& watch,
+                      double& seconds) const;
+  void filter_layers(const NoiseModel& noise, const std::vector<PixelBuffer>& sources,
+                     std::vector<PixelBuffer>& results, const Watch& watch);
+  // From here on there is something to merge, or to forget.
+  void prepare(const std::vector<PixelBuffer>& sources, const std::vector<PixelBuffer>& results,
+               const Watch& watch);
+
+  LayerFilter& filter_;
+  const Params params_;
+  const Known known_;
+  RunReport report_;
   std::vector<Part> parts_;
   size_t prepared_ = 0;  // the first ones
 };

@@ -1,34 +1,45 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "denoise_task.h"
+#include "layer_filter.h"
+#include "layers_preview.h"
 #include "ui/dialog.h"
 
 namespace grainless {
 
-// What one call of a procedure works on: drawables one by one (picture_job.h), or a stack of layers
-// (stack_job.h).
+// What one call of a procedure works on.
+struct JobSubject {
+  GimpImage* image = nullptr;
+  std::vector<Drawables> groups = {};  // each is filtered together; the dialog shows the first
+  int32_t shown = 0;                   // of the first group
+  std::string what = {};               // which layers a stack is made of, a sentence; else empty
+  // Why the work can't begin, or its result not be written any more; empty when it can.
+  std::function<std::string()> refusal = {};
+};
+
 class Job {
  public:
-  virtual ~Job() = default;
+  Job(Engine& engine, std::unique_ptr<LayerFilter> filter, JobSubject subject);
 
-  GimpImage* image() const { return image_; }
-  // Why the work can't begin, or its result not be written any more; empty when it can.
-  virtual std::string refusal() const = 0;
+  GimpImage* image() const { return subject_.image; }
+  std::string refusal() const { return subject_.refusal(); }
   // Makes the preview, which goes on existing.
-  virtual ui::Subject open_preview() = 0;
-  // The work, with what a preview has measured.
-  virtual Tasks tasks(const Params& params) = 0;
-
- protected:
-  Job(Engine& engine, GimpImage* image) : engine_(engine), image_(image) {}
-
-  Engine& engine_;
+  ui::Subject open_preview();
+  // The work, with what the preview has measured.
+  Tasks tasks(const Params& params);
 
  private:
-  GimpImage* image_;
+  Engine& engine_;
+  const std::unique_ptr<LayerFilter> filter_;
+  const JobSubject subject_;
+  std::optional<LayersPreview> preview_;
 };
 
 }  // namespace grainless

@@ -38,22 +38,32 @@ ui::NoiseConfidence confidence_of(const NoiseModel& noise) {
 
 }  // namespace
 
-LayersPreview::LayersPreview(Engine& engine, const Drawables& layers, int32_t shown)
-    : engine_(engine), shown_(shown) {
+LayersPreview::LayersPreview(Engine& engine, LayerFilter& filter, const Drawables& layers,
+                             int32_t shown)
+    : engine_(engine),
+      filter_(filter),
+      noise_layers_(filter.noise_layers(static_cast<int32_t>(layers.size()))),
+      shown_(shown) {
   for (GimpDrawable* layer : layers) layers_.push_back(std::make_unique<LoadedLayer>(layer));
   target_ = layers_.front()->io().selected();
-  this->shown().show(&screen_);
+  shown_layer().show(&screen_);
 }
 
-void LayersPreview::show_layer(int32_t layer) {
-  shown().show(nullptr);
+std::vector<std::string> LayersPreview::names() const {
+  std::vector<std::string> names;
+  for (const auto& layer : layers_) names.push_back(item_name(GIMP_ITEM(layer->io().drawable())));
+  return names;
+}
+
+void LayersPreview::show(int32_t layer) {
+  shown_layer().show(nullptr);
   shown_ = layer;
-  shown().show(&screen_);
+  shown_layer().show(&screen_);
   wanted_.reset();
 }
 
 const ui::Bitmap& LayersPreview::original(int32_t level) const {
-  return level == 0 ? screen_.pixels : shown().level(level);
+  return level == 0 ? screen_.pixels : shown_layer().level(level);
 }
 
 // First what shows, then what its result needs, nearest layers first, and the rest.
@@ -62,8 +72,8 @@ bool LayersPreview::load_some(const Rect& first) {
   bool done = true;
   if (!unreadable_.ok()) return false;
   const Status status = guard([&] {
-    done = shown().load(first, end) && load_wanted(end) && load_whole({shown_}, end) &&
-           load_whole(noise_layers(), end);
+    done = shown_layer().load(first, end) && load_wanted(end) && load_whole({shown_}, end) &&
+           load_whole(noise_layers_, end);
   });
   if (!status.ok()) {
     const std::lock_guard lock(mutex_);
@@ -81,14 +91,14 @@ bool LayersPreview::load_wanted(int64_t end) {
   const bool done = std::all_of(layers.begin(), layers.end(), [&](int32_t layer) {
     return layers_[static_cast<size_t>(layer)]->load(wanted_->box.rect, end);
   });
-  if (!done || (wanted_->noise && !load_whole(noise_layers(), end))) return false;
+  if (!done || (wanted_->noise && !load_whole(noise_layers_, end))) return false;
   wanted_.reset();
   return true;
 }
 
 bool LayersPreview::load_whole(const std::vector<int32_t>& layers, int64_t end) {
   return std::all_of(layers.begin(), layers.end(), [&](int32_t layer) {
-    return layers_[static_cast<size_t>(layer)]->load(shown().io().whole(), end);
+    return layers_[static_cast<size_t>(layer)]->load(shown_layer().io().whole(), end);
   });
 }
 
@@ -98,7 +108,7 @@ bool LayersPreview::have_read(const std::vector<int32_t>& layers) const {
 }
 
 double LayersPreview::loaded() const {
-  std::vector<int32_t> layers = noise_layers();
+  std::vector<int32_t> layers = noise_layers_;
   if (std::find(layers.begin(), layers.end(), shown_) == layers.end()) layers.push_back(shown_);
   int64_t left = 0, all = 0;
   for (const int32_t index : layers) {
@@ -115,17 +125,18 @@ bool LayersPreview::ready(const ui::PreviewJob& job) {
   const NoiseModel noise =
       known ? *known : white_noise(format().colours(), static_cast<float>(most));
   const Params params = job.coarse ? coarse_params(job.params, job.reduction) : job.params;
-  const Rect whole = ui::at_level(shown().io().whole(), job.reduction);
+  const Rect whole = ui::at_level(shown_layer().io().whole(), job.reduction);
   const Rect rect = ui::at_level(job.rect, job.reduction);
   VolumeBox box;
-  const Status status = needed(params, reduced_noise(noise, job.reduction), format(),
-                               {rect, job.layer, 1}, whole.width, whole.height, box);
+  const Status status =
+      filter_.needed(params, reduced_noise(noise, job.reduction),
+                     {format(), whole.width, whole.height, count()}, {rect, job.layer, 1}, box);
   if (!status.ok()) return true;
   const int32_t shift = job.reduction;
   box.rect = {box.rect.x << shift, box.rect.y << shift, box.rect.width << shift,
               box.rect.height << shift};
   wanted_ = Wanted{box, !known};
-  bool read = !wanted_->noise || have_read(noise_layers());
+  bool read = !wanted_->noise || have_read(noise_layers_);
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
     read = read && layer(z).is_loaded(box.rect);
   }
@@ -136,6 +147,12 @@ bool LayersPreview::ready(const ui::PreviewJob& job) {
 std::optional<NoiseModel> LayersPreview::measured(const Params& params) const {
   const std::lock_guard lock(mutex_);
   return measured_.at(static_cast<size_t>(params.noise));
+}
+
+std::vector<const PixelBuffer*> LayersPreview::measured_pixels() const {
+  std::vector<const PixelBuffer*> pixels;
+  for (const int32_t index : noise_layers_) pixels.push_back(&layer(index).pixels());
+  return pixels;
 }
 
 // Of a sigma that is given, the range alone has to be known.
@@ -158,7 +175,9 @@ Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
   }
   Callbacks callbacks;
   callbacks.cancel = &stopped_;
-  const Status status = measure(params, callbacks, noise);
+  std::vector<ConstImage> layers;
+  for (const int32_t index : noise_layers_) layers.push_back(layer(index).pixels().image());
+  const Status status = filter_.measure(params, layers, callbacks, noise, nullptr);
   if (status.ok()) {
     const std::lock_guard lock(mutex_);
     range_ = noise.range;
@@ -172,8 +191,8 @@ Status LayersPreview::denoise_full(const ui::PreviewJob& job, const NoiseModel& 
   const Params params = job.coarse ? coarse_params(job.params, 0) : job.params;
   const Encoding& encoding = layer(job.layer).io().encoding();
   VolumeBox box;
-  Status status =
-      needed(params, noise, encoding.format, {job.rect, job.layer, 1}, width(), height(), box);
+  Status status = filter_.needed(params, noise, {encoding.format, width(), height(), count()},
+                                 {job.rect, job.layer, 1}, box);
   if (!status.ok()) return status;
   std::vector<ConstImage> sources;
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
@@ -181,8 +200,8 @@ Status LayersPreview::denoise_full(const ui::PreviewJob& job, const NoiseModel& 
   }
   PixelBuffer output(encoding.format, width(), height(), job.rect);
   const MutableImage into = output.writable();
-  status = run(params, noise, {count(), box.first, sources}, {count(), job.layer, {&into, 1}},
-               callbacks, report);
+  status = filter_.run(params, noise, {count(), box.first, sources},
+                       {count(), job.layer, {&into, 1}}, callbacks, report);
   if (!status.ok()) return status;
   target = ui::Bitmap(job.rect);
   babl_process(babl_fish(encoding.engine, display_format()), output.at(job.rect.x, job.rect.y),
@@ -199,16 +218,17 @@ Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseMode
   ScreenPixels pixels(layer(job.layer).io().encoding().format.colours());
   target = ui::Bitmap(ui::at_level(job.rect, job.reduction));
   VolumeBox box;
-  Status status = needed(params, reduced, pixels.format(), {target.rect, job.layer, 1}, whole.width,
-                         whole.height, box);
+  Status status =
+      filter_.needed(params, reduced, {pixels.format(), whole.width, whole.height, count()},
+                     {target.rect, job.layer, 1}, box);
   if (!status.ok()) return status;
   std::vector<ConstImage> sources;
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
     sources.push_back(pixels.image(layer(z).level(job.reduction), box.rect));
   }
   const MutableImage into = pixels.target(target, whole.width, whole.height);
-  status = run(params, reduced, {count(), box.first, sources}, {count(), job.layer, {&into, 1}},
-               callbacks, report);
+  status = filter_.run(params, reduced, {count(), box.first, sources},
+                       {count(), job.layer, {&into, 1}}, callbacks, report);
   if (status.ok()) pixels.finish(target);
   return status;
 }
@@ -239,14 +259,14 @@ Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callba
 }
 
 bool LayersPreview::has_selection() const {
-  return shown().io().has_selection();
+  return shown_layer().io().has_selection();
 }
 
 void LayersPreview::pick_area(const Rect& visible) {
   const bool selection = has_selection();
-  const Rect area = selection ? shown().io().selected() : visible;
+  const Rect area = selection ? shown_layer().io().selected() : visible;
   std::vector<uint8_t> picked;
-  if (selection && !area.empty()) picked = shown().io().selection(area);
+  if (selection && !area.empty()) picked = shown_layer().io().selection(area);
   const std::lock_guard lock(mutex_);
   area_layer_ = shown_;
   area_ = area;

@@ -5,19 +5,24 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/denoise.h"
+#include "layer_filter.h"
 #include "loaded_layer.h"
 #include "target.h"
 #include "ui/preview_source.h"
 
 namespace grainless {
 
-// What the previews of one layer and of a stack share. One layer of all is shown, others are read
-// as far as its pixels depend on them. Layer indices count from 0; of one layer there is but that.
-class LayersPreview : public ui::PreviewSource {
+// The layers that the dialog previews, one at a time; others are read as far as its pixels depend
+// on them. Layer indices count from 0, from the bottom up.
+class LayersPreview final : public ui::PreviewSource, public ui::LayerList {
  public:
+  // Of one size and format. `filter` outlives the preview.
+  LayersPreview(Engine& engine, LayerFilter& filter, const Drawables& layers, int32_t shown);
+
   int32_t width() const override { return layers_.front()->io().width(); }
   int32_t height() const override { return layers_.front()->io().height(); }
   Rect target() const override { return target_; }
@@ -34,27 +39,14 @@ class LayersPreview : public ui::PreviewSource {
   Status measure_layer(int32_t layer, ui::NoisePicture& picture) override;
   void stop() override { stopped_.cancel(); }
 
-  // What denoise() measured, when it did, looking for what these params look for.
+  std::vector<std::string> names() const override;
+  int32_t shown() const override { return shown_; }
+  void show(int32_t layer) override;
+
+  // What denoise() measured, when it did, looking for what these params look for; and the pixels of
+  // the layers that it measured.
   std::optional<NoiseModel> measured(const Params& params) const;
-
- protected:
-  LayersPreview(Engine& engine, const Drawables& layers, int32_t shown);
-
-  int32_t count() const { return static_cast<int32_t>(layers_.size()); }
-  int32_t shown_layer() const { return shown_; }
-  void show_layer(int32_t layer);
-  Engine& engine() { return engine_; }
-  const LoadedLayer& layer(int32_t index) const { return *layers_[static_cast<size_t>(index)]; }
-
-  // The layers whose noise is measured, and the measurement, once these have been read.
-  virtual std::vector<int32_t> noise_layers() const = 0;
-  virtual Status measure(const Params& params, const Callbacks& callbacks, NoiseModel& noise) = 0;
-  // The filter, for pixels of any resolution: what it needs for a box of the layers, and its work.
-  virtual Status needed(const Params& params, const NoiseModel& noise, PixelFormat format,
-                        const VolumeBox& box, int32_t width, int32_t height, VolumeBox& source) = 0;
-  virtual Status run(const Params& params, const NoiseModel& noise,
-                     const VolumePart<ConstImage>& source, const VolumePart<MutableImage>& target,
-                     const Callbacks& callbacks, Report& report) = 0;
+  std::vector<const PixelBuffer*> measured_pixels() const;
 
  private:
   // What ready() missed.
@@ -65,7 +57,9 @@ class LayersPreview : public ui::PreviewSource {
   bool load_wanted(int64_t end);
   bool load_whole(const std::vector<int32_t>& layers, int64_t end);
   bool have_read(const std::vector<int32_t>& layers) const;
-  LoadedLayer& shown() const { return *layers_[static_cast<size_t>(shown_)]; }
+  int32_t count() const { return static_cast<int32_t>(layers_.size()); }
+  const LoadedLayer& layer(int32_t index) const { return *layers_[static_cast<size_t>(index)]; }
+  LoadedLayer& shown_layer() const { return *layers_[static_cast<size_t>(shown_)]; }
   PixelFormat format() const { return layers_.front()->io().encoding().format; }
 
   // What need not be measured any more.
@@ -77,6 +71,8 @@ class LayersPreview : public ui::PreviewSource {
                          const Callbacks& callbacks, ui::Bitmap& target, Report& report);
 
   Engine& engine_;
+  LayerFilter& filter_;
+  const std::vector<int32_t> noise_layers_;
   std::vector<std::unique_ptr<LoadedLayer>> layers_;
   int32_t shown_;
   Screen screen_;

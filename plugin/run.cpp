@@ -11,10 +11,10 @@
 
 #include "config.h"
 #include "engine/sentence.h"
+#include "job.h"
 #include "module_dir.h"
-#include "picture_job.h"
 #include "run_support.h"
-#include "stack_job.h"
+#include "stack_layers.h"
 #include "ui/text.h"
 #include "work_progress.h"
 
@@ -145,6 +145,21 @@ GimpValueArray* run(const Call& call, const MakeJob& make_job) {
   return end(call.procedure, pdb_status(status->code()), status->message());
 }
 
+// Drawables that are denoised one by one.
+JobSubject subject_of(GimpImage* image, const Drawables& chosen) {
+  JobSubject subject{.image = image, .refusal = [=] { return refusal(image, chosen); }};
+  for (GimpDrawable* drawable : chosen) subject.groups.push_back({drawable});
+  return subject;
+}
+
+JobSubject subject_of(GimpImage* image, const StackLayers& stack) {
+  return {.image = image,
+          .groups = {stack.layers},
+          .shown = stack.chosen,
+          .what = stack.what,
+          .refusal = [image, layers = stack.layers] { return stack_refusal(image, layers); }};
+}
+
 // The barrier before GIMP, with everything said in the user's language.
 template <typename Body>
 GimpValueArray* guarded(GimpProcedure* procedure, GimpDrawable** drawables, const Body& body) {
@@ -165,8 +180,9 @@ GimpValueArray* run_procedure(GimpProcedure* procedure, GimpRunMode run_mode, Gi
     }
     const std::string why = refusal(image, chosen);
     if (!why.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, why);
-    return run({procedure, run_mode, config, {}},
-               [&](Engine& engine) { return std::make_unique<PictureJob>(engine, image, chosen); });
+    return run({procedure, run_mode, config, {}}, [&](Engine& engine) {
+      return std::make_unique<Job>(engine, picture_filter(engine), subject_of(image, chosen));
+    });
   });
 }
 
@@ -176,8 +192,9 @@ GimpValueArray* run_stack_procedure(GimpProcedure* procedure, GimpRunMode run_mo
   return guarded(procedure, drawables, [&](const Drawables& chosen) {
     const StackLayers stack = stack_layers(image, chosen);
     if (!stack.refusal.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, stack.refusal);
-    return run({procedure, run_mode, config, stack_defaults()},
-               [&](Engine& engine) { return std::make_unique<StackJob>(engine, image, stack); });
+    return run({procedure, run_mode, config, stack_defaults()}, [&](Engine& engine) {
+      return std::make_unique<Job>(engine, stack_filter(engine), subject_of(image, stack));
+    });
   });
 }
 

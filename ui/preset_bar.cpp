@@ -8,19 +8,13 @@
 #include <utility>
 
 #include "preset_dialogs.h"
+#include "text.h"
 
 namespace grainless::ui {
 namespace {
 
 // Ids of the combo box: the user's presets may be called like anything.
 constexpr char kOwn[] = "own", kBuiltInMark[] = "built-in:", kUserMark[] = "user:";
-
-std::string text_of(const char* pattern, const std::string& value) {
-  gchar* text = g_strdup_printf(pattern, value.c_str());
-  const std::string result = text;
-  g_free(text);
-  return result;
-}
 
 // File names need not be UTF-8, what is shown must be.
 std::string shown(const std::string& name) {
@@ -231,7 +225,7 @@ void PresetBar::save_as() {
 
 void PresetBar::remove() {
   const std::string name = active().name;
-  const std::string question = text_of(_("Delete the preset “%s”?"), shown(name));
+  const std::string question = format(_("Delete the preset “%s”?"), shown(name).c_str());
   if (name.empty() || !ask(window(), question, _("_Delete"))) return;
   const Status removed = folder_.remove(name);
   if (!removed.ok()) complain(removed.message());
@@ -247,7 +241,7 @@ void PresetBar::import_file() {
   if (!read.ok()) return complain(read.message());
   const std::string name = std::filesystem::path(*path).stem().string();
   const std::string question =
-      text_of(_("There is a preset “%s” already. Replace it?"), shown(name));
+      format(_("There is a preset “%s” already. Replace it?"), shown(name).c_str());
   if (folder_.has(name) && !ask(window(), question, _("_Replace"))) return;
   if (keep(name, settings)) apply(settings);
 }

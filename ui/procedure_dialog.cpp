@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "preset_dialogs.h"
+#include "text.h"
 
 namespace grainless::ui {
 namespace {
@@ -18,10 +19,9 @@ void show_manual(const gchar*, gpointer data) {
   const bool there = g_file_test(path, G_FILE_TEST_IS_REGULAR);
   if (!there || uri == nullptr ||
       !gtk_show_uri_on_window(GTK_WINDOW(data), uri, GDK_CURRENT_TIME, &error)) {
-    gchar* text = g_strdup_printf(_("The manual can't be shown: %s (%s)"), path,
-                                  error != nullptr ? error->message : _("there is no such file"));
+    const std::string text = format(_("The manual can't be shown: %s (%s)"), path,
+                                    error != nullptr ? error->message : _("there is no such file"));
     show_complaint(GTK_WINDOW(data), text);
-    g_free(text);
   }
   g_clear_error(&error);
   g_free(uri);

@@ -8,12 +8,6 @@
 namespace grainless::ui {
 
 // A translated pattern of printf with its values.
-template <typename... Values>
-std::string format(const char* pattern, Values... values) {
-  gchar* text = g_strdup_printf(pattern, values...);
-  std::string result = text;
-  g_free(text);
-  return result;
-}
+std::string format(const char* pattern, ...) G_GNUC_PRINTF(1, 2);
 
 }  // namespace grainless::ui

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "job.h"
+
+#include <utility>
+
+namespace grainless {
+
+Job::Job(Engine& engine, std::unique_ptr<LayerFilter> filter, JobSubject subject)
+    : engine_(engine), filter_(std::move(filter)), subject_(std::move(subject)) {}
+
+ui::Subject Job::open_preview() {
+  LayersPreview& preview =
+      preview_.emplace(engine_, *filter_, subject_.groups.front(), subject_.shown);
+  return {preview, subject_.what.empty() ? nullptr : &preview, subject_.what};
+}
+
+Tasks Job::tasks(const Params& params) {
+  Tasks tasks;
+  for (const Drawables& group : subject_.groups) {
+    Known known;
+    if (tasks.empty() && preview_) known.noise = preview_->measured(params);
+    if (known.noise) known.pixels = preview_->measured_pixels();
+    tasks.push_back(std::make_unique<DenoiseTask>(*filter_, group, params, std::move(known)));
+  }
+  return tasks;
+}
+
+}  // namespace grainless

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "layer_filter.h"
+
+namespace grainless {
+namespace {
+
+class PictureFilter final : public LayerFilter {
+ public:
+  explicit PictureFilter(Engine& engine) : engine_(engine) {}
+
+  std::vector<int32_t> noise_layers(int32_t) const override { return {0}; }
+
+  Status measure(const Params& params, std::span<const ConstImage> layers,
+                 const Callbacks& callbacks, NoiseModel& noise, double* seconds) override {
+    return engine_.noise_for(params, layers.front(), callbacks, noise, seconds);
+  }
+
+  // Sigma and range are measured on the whole layer, whatever is selected: preview and result
+  // agree, and so do two selections.
+  bool reads_whole(const Params& params, PixelFormat format) const override {
+    return Engine::looks_at_whole(params, format);
+  }
+
+  Status needed(const Params& params, const NoiseModel& noise, const LayersShape& layers,
+                const VolumeBox& box, VolumeBox& source) override {
+    source = box;
+    return engine_.source_rect(params, layers.format, noise, box.rect, layers.width, layers.height,
+                               source.rect);
+  }
+
+  Status run(const Params& params, const NoiseModel& noise, const VolumePart<ConstImage>& source,
+             const VolumePart<MutableImage>& target, const Callbacks& callbacks,
+             Report& report) override {
+    return engine_.denoise(params, noise, source.layers.front(), target.layers.front(), callbacks,
+                           report);
+  }
+
+ private:
+  Engine& engine_;
+};
+
+class StackFilter final : public LayerFilter {
+ public:
+  explicit StackFilter(Engine& engine) : engine_(engine) {}
+
+  std::vector<int32_t> noise_layers(int32_t count) const override { return measured_layers(count); }
+
+  Status measure(const Params& params, std::span<const ConstImage> layers,
+                 const Callbacks& callbacks, NoiseModel& noise, double* seconds) override {
+    const Callbacks quiet{callbacks.cancel, {}};  // each layer's progress would begin anew
+    return engine_.volume_noise(params, layers, quiet, noise, seconds);
+  }
+
+  bool reads_whole(const Params&, PixelFormat) const override { return true; }
+
+  Status needed(const Params& params, const NoiseModel& noise, const LayersShape& layers,
+                const VolumeBox& box, VolumeBox& source) override {
+    return engine_.volume_source(params, params.depth, layers.format, noise, box, layers.width,
+                                 layers.height, layers.count, source);
+  }
+
+  Status run(const Params& params, const NoiseModel& noise, const VolumePart<ConstImage>& source,
+             const VolumePart<MutableImage>& target, const Callbacks& callbacks,
+             Report& report) override {
+    return engine_.denoise_volume_part(params, params.depth, noise, source, target, callbacks,
+                                       report);
+  }
+
+ private:
+  Engine& engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayerFilter> picture_filter(Engine& engine) {
+  return std::make_unique<PictureFilter>(engine);
+}
+
+std::unique_ptr<LayerFilter> stack_filter(Engine& engine) {
+  return std::make_unique<StackFilter>(engine);
+}
+
+}  // namespace grainless

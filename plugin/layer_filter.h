@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/denoise.h"
+
+namespace grainless {
+
+// `count` layers of one size and format, or reductions of them.
+struct LayersShape {
+  PixelFormat format;
+  int32_t width, height, count;
+};
+
+// The two ways to filter layers: each by itself, or all of them together as a stack. Preview and
+// final run ask the same one, so that they agree. A layer by itself is a volume of one.
+class LayerFilter {
+ public:
+  virtual ~LayerFilter() = default;
+
+  // Of so many layers, those whose noise is measured, by index.
+  virtual std::vector<int32_t> noise_layers(int32_t count) const = 0;
+  // `layers`: the noise_layers(), whole where needed() or reads_whole() ask for that. seconds may
+  // be null.
+  virtual Status measure(const Params& params, std::span<const ConstImage> layers,
+                         const Callbacks& callbacks, NoiseModel& noise, double* seconds) = 0;
+
+  // Whether the final run wants whole layers, whatever part of them changes.
+  virtual bool reads_whole(const Params& params, PixelFormat format) const = 0;
+  // The layers and their part that `box` of a volume depends on.
+  virtual Status needed(const Params& params, const NoiseModel& noise, const LayersShape& layers,
+                        const VolumeBox& box, VolumeBox& source) = 0;
+  virtual Status run(const Params& params, const NoiseModel& noise,
+                     const VolumePart<ConstImage>& source, const VolumePart<MutableImage>& target,
+                     const Callbacks& callbacks, Report& report) = 0;
+};
+
+// `engine` outlives them.
+std::unique_ptr<LayerFilter> picture_filter(Engine& engine);
+std::unique_ptr<LayerFilter> stack_filter(Engine& engine);
+
+}  // namespace grainless
