@@ -15,10 +15,10 @@ namespace {
 // Shares of the progress bar on the processor; a graphics card is done before anybody looks.
 constexpr double kReadShare = 0.04, kEstimateShare = 0.03, kWriteShare = 0.03;
 
-// Number i of `count` equal parts of a watch.
-Watch part_of(const Watch& watch, size_t i, size_t count) {
+// Number i of `count` equal parts of a monitor.
+CallMonitor part_of(const CallMonitor& monitor, size_t i, size_t count) {
   const double size = 1.0 / static_cast<double>(count);
-  return share(watch, static_cast<double>(i) * size, size);
+  return within(monitor, static_cast<double>(i) * size, size);
 }
 
 std::vector<ConstImage> images(const std::vector<PixelBuffer>& buffers) {
@@ -46,13 +46,13 @@ DenoiseTask::~DenoiseTask() {
   for (size_t i = 0; i < prepared_; ++i) io(i).discard();
 }
 
-Status DenoiseTask::compute(const Watch& watch) {
+Status DenoiseTask::compute(const CallMonitor& monitor) {
   const Stopwatch stopwatch;
   const Status status = guard([&] {
     if (target().empty()) {
       report_.engine.note = nothing_selected();
     } else {
-      run(watch);
+      run(monitor);
     }
   });
   report_.total = stopwatch.seconds();
@@ -85,11 +85,11 @@ std::vector<PixelBuffer> DenoiseTask::buffers(const Rect& rect) const {
   return buffers;
 }
 
-std::vector<PixelBuffer> DenoiseTask::read_layers(const Watch& watch) {
+std::vector<PixelBuffer> DenoiseTask::read_layers(const CallMonitor& monitor) {
   const Stopwatch stopwatch;
   std::vector<PixelBuffer> sources = buffers(source_rect());
   for (size_t i = 0; i < count(); ++i) {
-    parts_[i].read = io(i).read_all(sources[i], part_of(watch, i, count()));
+    parts_[i].read = io(i).read_all(sources[i], part_of(monitor, i, count()));
   }
   report_.read += stopwatch.seconds();
   return sources;
@@ -104,8 +104,8 @@ bool DenoiseTask::is_known(const std::vector<PixelBuffer>& sources) const {
   return true;
 }
 
-NoiseModel DenoiseTask::noise_of(const std::vector<PixelBuffer>& sources, const Watch& watch,
-                                 double& seconds) const {
+NoiseModel DenoiseTask::noise_of(const std::vector<PixelBuffer>& sources,
+                                 const CallMonitor& monitor, double& seconds) const {
   if (is_known(sources)) return *known_.noise;
   std::vector<ConstImage> measured;
   for (const int32_t i : filter_.noise_layers(shape().count)) {
@@ -115,12 +115,12 @@ NoiseModel DenoiseTask::noise_of(const std::vector<PixelBuffer>& sources, const 
   const auto measure = [&](const Callbacks& callbacks) {
     return filter_.measure(params_, measured, callbacks, noise, &seconds);
   };
-  run_beside(measure, watch);
+  run_beside(measure, monitor);
   return noise;
 }
 
 void DenoiseTask::filter_layers(const NoiseModel& noise, const std::vector<PixelBuffer>& sources,
-                                std::vector<PixelBuffer>& results, const Watch& watch) {
+                                std::vector<PixelBuffer>& results, const CallMonitor& monitor) {
   const std::vector<ConstImage> from = images(sources);
   std::vector<MutableImage> to;
   for (PixelBuffer& result : results) to.push_back(result.writable());
@@ -129,15 +129,15 @@ void DenoiseTask::filter_layers(const NoiseModel& noise, const std::vector<Pixel
     return filter_.run(params_, noise, {layers, 0, from}, {layers, 0, to}, callbacks,
                        report_.engine);
   };
-  run_beside(compute, watch);
+  run_beside(compute, monitor);
 }
 
 void DenoiseTask::prepare(const std::vector<PixelBuffer>& sources,
-                          const std::vector<PixelBuffer>& results, const Watch& watch) {
+                          const std::vector<PixelBuffer>& results, const CallMonitor& monitor) {
   const Stopwatch stopwatch;
   for (size_t i = 0; i < count(); ++i) {
     prepared_ = i + 1;
-    const Watch one = part_of(watch, i, count());
+    const CallMonitor one = part_of(monitor, i, count());
     if (!io(i).prepare_outside(target(), part_of(one, 0, 2)) ||
         !io(i).prepare(sources[i], results[i], part_of(one, 1, 2))) {
       throw refused();
@@ -146,21 +146,21 @@ void DenoiseTask::prepare(const std::vector<PixelBuffer>& sources,
   report_.write += stopwatch.seconds();
 }
 
-void DenoiseTask::run(const Watch& watch) {
-  const std::vector<PixelBuffer> sources = read_layers(share(watch, 0, kReadShare));
+void DenoiseTask::run(const CallMonitor& monitor) {
+  const std::vector<PixelBuffer> sources = read_layers(within(monitor, 0, kReadShare));
   double estimate = 0;
-  const NoiseModel noise = noise_of(sources, share(watch, kReadShare, kEstimateShare), estimate);
+  const NoiseModel noise = noise_of(sources, within(monitor, kReadShare, kEstimateShare), estimate);
   std::vector<PixelBuffer> results = buffers(target());
   const double start = kReadShare + kEstimateShare, end = 1 - kWriteShare;
-  filter_layers(noise, sources, results, share(watch, start, end - start));
+  filter_layers(noise, sources, results, within(monitor, start, end - start));
   report_.engine.estimate = estimate;
-  if (report_.engine.changed) prepare(sources, results, share(watch, end, kWriteShare));
+  if (report_.engine.changed) prepare(sources, results, within(monitor, end, kWriteShare));
 }
 
-Status DenoiseTask::check_pixels(const Watch& watch) const {
+Status DenoiseTask::check_pixels(const CallMonitor& monitor) const {
   return guard([&] {
     for (size_t i = 0; i < prepared_; ++i) {
-      if (io(i).unchanged(parts_[i].read, watch)) continue;
+      if (io(i).unchanged(parts_[i].read, monitor)) continue;
       throw Error(ErrorCode::kBadInput, repainted_sentence(io(i).drawable()));
     }
   });

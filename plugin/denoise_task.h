@@ -39,12 +39,12 @@ class DenoiseTask {
   const RunReport& report() const { return report_; }
 
   // Leaves the new pixels in the drawables' shadow buffers, which GIMP keeps, on disk if it must.
-  Status compute(const Watch& watch);
+  Status compute(const CallMonitor& monitor);
   // How many drawables merge() will change.
   size_t prepared() const { return prepared_; }
   // Whether GIMP still holds the pixels that the work started from, and then all the rest: the
   // drawables' places, formats and selections. The sentence of what differs, or kCancelled.
-  Status check_pixels(const Watch& watch) const;
+  Status check_pixels(const CallMonitor& monitor) const;
   Status check_state() const;
   // Puts the prepared pixels into the drawables: one undo step each. merged counts those that GIMP
   // took. False: it refused one, and the others after that stay as they are.
@@ -59,7 +59,7 @@ class DenoiseTask {
   };
 
   // Reads, measures, computes and prepares; throws.
-  void run(const Watch& watch);
+  void run(const CallMonitor& monitor);
   const char* nothing_selected() const;
   size_t count() const { return parts_.size(); }
   const DrawableIo& io(size_t index) const { return parts_[index].io; }
@@ -68,15 +68,15 @@ class DenoiseTask {
   LayersShape shape() const;
   Rect source_rect() const;
   std::vector<PixelBuffer> buffers(const Rect& rect) const;
-  std::vector<PixelBuffer> read_layers(const Watch& watch);
+  std::vector<PixelBuffer> read_layers(const CallMonitor& monitor);
   bool is_known(const std::vector<PixelBuffer>& sources) const;
-  NoiseModel noise_of(const std::vector<PixelBuffer>& sources, const Watch& watch,
+  NoiseModel noise_of(const std::vector<PixelBuffer>& sources, const CallMonitor& monitor,
                       double& seconds) const;
   void filter_layers(const NoiseModel& noise, const std::vector<PixelBuffer>& sources,
-                     std::vector<PixelBuffer>& results, const Watch& watch);
+                     std::vector<PixelBuffer>& results, const CallMonitor& monitor);
   // From here on there is something to merge, or to forget.
   void prepare(const std::vector<PixelBuffer>& sources, const std::vector<PixelBuffer>& results,
-               const Watch& watch);
+               const CallMonitor& monitor);
 
   LayerFilter& filter_;
   const Params params_;

@@ -20,13 +20,13 @@ GeglRectangle gegl_rect(const Rect& rect) {
 
 // Calls body for every band of rows of rect, top down.
 template <typename Body>
-void for_each_band(const Rect& rect, const Watch& watch, const Body& body) {
+void for_each_band(const Rect& rect, const CallMonitor& monitor, const Body& body) {
   for (int32_t y = rect.y; y < rect.bottom(); y += kBandRows) {
-    if (watch.cancel != nullptr && watch.cancel->cancelled()) {
+    if (monitor.cancel != nullptr && monitor.cancel->cancelled()) {
       throw Error(ErrorCode::kCancelled, "cancelled");
     }
     body(Rect{rect.x, y, rect.width, std::min(kBandRows, rect.bottom() - y)});
-    watch.progress(std::min(1.0, double(y + kBandRows - rect.y) / rect.height));
+    monitor.progress(std::min(1.0, double(y + kBandRows - rect.y) / rect.height));
   }
 }
 
@@ -116,10 +116,10 @@ void DrawableIo::read_native(GeglBuffer* buffer, const Rect& band,
                   GEGL_ABYSS_NONE);
 }
 
-PixelSums DrawableIo::read_all(PixelBuffer& into, const Watch& watch) const {
+PixelSums DrawableIo::read_all(PixelBuffer& into, const CallMonitor& monitor) const {
   PixelSums sums{into.rect(), {}};
   std::vector<uint8_t> native;
-  for_each_band(into.rect(), watch, [&](const Rect& band) {
+  for_each_band(into.rect(), monitor, [&](const Rect& band) {
     expect_accessible();
     uint8_t* target = into.at(band.x, band.y);
     if (encoding_.direct()) {
@@ -135,12 +135,12 @@ PixelSums DrawableIo::read_all(PixelBuffer& into, const Watch& watch) const {
   return sums;
 }
 
-bool DrawableIo::unchanged(const PixelSums& sums, const Watch& watch) const {
+bool DrawableIo::unchanged(const PixelSums& sums, const CallMonitor& monitor) const {
   const Buffer now(gimp_drawable_get_buffer(drawable_));  // buffer_ keeps what it has read
   std::vector<uint8_t> native;
   size_t index = 0;
   bool same = true;
-  for_each_band(sums.rect, watch, [&](const Rect& band) {
+  for_each_band(sums.rect, monitor, [&](const Rect& band) {
     if (!same) return;
     expect_accessible();
     read_native(now.get(), band, native);
@@ -178,12 +178,12 @@ void DrawableIo::copy_band(GeglBuffer* shadow, const Rect& band) const {
 // Each band is sent to GIMP at once: what is left over in this process when the drawable goes away
 // would be sent after it.
 bool DrawableIo::fill_shadow(
-    const Rect& rect, const Watch& watch,
+    const Rect& rect, const CallMonitor& monitor,
     const std::function<void(GeglBuffer* shadow, const Rect& band)>& fill) const {
   expect_accessible();
   const Buffer shadow(gimp_drawable_get_shadow_buffer(drawable_));
   if (!shadow) return false;
-  for_each_band(rect, watch, [&](const Rect& band) {
+  for_each_band(rect, monitor, [&](const Rect& band) {
     expect_accessible();
     fill(shadow.get(), band);
     gegl_buffer_flush(shadow.get());
@@ -191,15 +191,15 @@ bool DrawableIo::fill_shadow(
   return true;
 }
 
-bool DrawableIo::prepare_outside(const Rect& rect, const Watch& watch) const {
+bool DrawableIo::prepare_outside(const Rect& rect, const CallMonitor& monitor) const {
   if (rect == whole()) return true;
-  return fill_shadow(whole(), watch,
+  return fill_shadow(whole(), monitor,
                      [&](GeglBuffer* shadow, const Rect& band) { copy_band(shadow, band); });
 }
 
 bool DrawableIo::prepare(const PixelBuffer& source, const PixelBuffer& result,
-                         const Watch& watch) const {
-  return fill_shadow(result.rect(), watch, [&](GeglBuffer* shadow, const Rect& band) {
+                         const CallMonitor& monitor) const {
+  return fill_shadow(result.rect(), monitor, [&](GeglBuffer* shadow, const Rect& band) {
     write_band(shadow, band, source, result);
   });
 }

@@ -45,15 +45,15 @@ struct PixelSums {
 };
 
 // Who looks on at a long call of the main thread.
-struct Watch {
+struct CallMonitor {
   std::function<void(double)> progress;  // 0..1 of the call's work
   const CancelToken* cancel = nullptr;   // may be null
 };
 
 // A call that does part of another one's work.
-inline Watch share(const Watch& watch, double from, double size) {
-  return {[=, progress = watch.progress](double fraction) { progress(from + size * fraction); },
-          watch.cancel};
+inline CallMonitor within(const CallMonitor& monitor, double from, double size) {
+  return {[=, progress = monitor.progress](double fraction) { progress(from + size * fraction); },
+          monitor.cancel};
 }
 
 class DrawableIo {
@@ -80,18 +80,19 @@ class DrawableIo {
   // Reads `rect` into the same place of `into`.
   void read(const Rect& rect, PixelBuffer& into) const;
   // Reads all of into; returns what unchanged() needs to know of it. Throws kCancelled.
-  PixelSums read_all(PixelBuffer& into, const Watch& watch) const;
+  PixelSums read_all(PixelBuffer& into, const CallMonitor& monitor) const;
   // Whether GIMP still holds the pixels that were read. Throws kCancelled.
-  bool unchanged(const PixelSums& sums, const Watch& watch) const;
+  bool unchanged(const PixelSums& sums, const CallMonitor& monitor) const;
 
   // Fills the drawable's shadow buffer with its own pixels, but for rect: whatever the selection is
   // when they are merged, none comes in that nobody computed. False: GIMP refused. Throws
   // kCancelled.
-  bool prepare_outside(const Rect& rect, const Watch& watch) const;
+  bool prepare_outside(const Rect& rect, const CallMonitor& monitor) const;
   // Puts result, a part of the drawable or all of it, into the shadow buffer, where it waits for
   // merge(). source holds the pixels that result was made from. False: GIMP refused. Throws
   // kCancelled.
-  bool prepare(const PixelBuffer& source, const PixelBuffer& result, const Watch& watch) const;
+  bool prepare(const PixelBuffer& source, const PixelBuffer& result,
+               const CallMonitor& monitor) const;
   // Replaces the drawable's pixels in rect by prepared ones in one undo step, through the
   // selection. False: GIMP refused, and this drawable has not changed.
   bool merge(const Rect& rect) const;
@@ -108,7 +109,7 @@ class DrawableIo {
   void write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
                   const PixelBuffer& result) const;
   void copy_band(GeglBuffer* shadow, const Rect& band) const;
-  bool fill_shadow(const Rect& rect, const Watch& watch,
+  bool fill_shadow(const Rect& rect, const CallMonitor& monitor,
                    const std::function<void(GeglBuffer* shadow, const Rect& band)>& fill) const;
 
   GimpDrawable* drawable_;

@@ -32,10 +32,10 @@ struct Call {
 };
 
 Status compute(const Tasks& tasks, WorkProgress& progress) {
-  const Watch watch{[&](double fraction) { progress.update(fraction); }, progress.cancel()};
+  const CallMonitor monitor{[&](double fraction) { progress.update(fraction); }, progress.cancel()};
   for (size_t i = 0; i < tasks.size(); ++i) {
     progress.begin(i, tasks[i]->name());
-    Status status = tasks[i]->compute(watch);
+    Status status = tasks[i]->compute(monitor);
     if (!status.ok()) return status;
   }
   return {};
@@ -53,12 +53,12 @@ Status check_state(const Job& job, const Tasks& tasks) {
 }
 
 Status check_pixels(const Tasks& tasks, WorkProgress& progress) {
-  const Watch watch{[&](double) { progress.update(1); }, progress.cancel()};
+  const CallMonitor monitor{[&](double) { progress.update(1); }, progress.cancel()};
   for (const auto& task : tasks) {
-    Status status = task->check_pixels(watch);
+    Status status = task->check_pixels(monitor);
     if (!status.ok()) return status;
   }
-  if (watch.cancel == nullptr || !watch.cancel->cancelled()) return {};
+  if (monitor.cancel == nullptr || !monitor.cancel->cancelled()) return {};
   return {ErrorCode::kCancelled, "cancelled"};
 }
 
@@ -138,11 +138,11 @@ GimpValueArray* run(const Call& call, const MakeJob& make_job) {
   const std::unique_ptr<Job> job = make_job(engine);
   if (call.mode != GIMP_RUN_INTERACTIVE) {
     const Status status = run_without_dialog(call, *job);
-    return end(call.procedure, pdb_status(status.code()), status.message());
+    return answer(call.procedure, pdb_status(status.code()), status.message());
   }
   const std::optional<Status> status = run_in_dialog(call, *job);
-  if (!status) return end(call.procedure, GIMP_PDB_CANCEL, {});
-  return end(call.procedure, pdb_status(status->code()), status->message());
+  if (!status) return answer(call.procedure, GIMP_PDB_CANCEL, {});
+  return answer(call.procedure, pdb_status(status->code()), status->message());
 }
 
 // Drawables that are denoised one by one.
@@ -167,7 +167,7 @@ GimpValueArray* guarded(GimpProcedure* procedure, GimpDrawable** drawables, cons
   const auto count = gimp_core_object_array_get_length(reinterpret_cast<GObject**>(drawables));
   GimpValueArray* values = nullptr;
   const Status status = guard([&] { values = body(Drawables(drawables, drawables + count)); });
-  return status.ok() ? values : end(procedure, GIMP_PDB_EXECUTION_ERROR, status.message());
+  return status.ok() ? values : answer(procedure, GIMP_PDB_EXECUTION_ERROR, status.message());
 }
 
 }  // namespace
@@ -176,10 +176,10 @@ GimpValueArray* run_procedure(GimpProcedure* procedure, GimpRunMode run_mode, Gi
                               GimpDrawable** drawables, GimpProcedureConfig* config, gpointer) {
   return guarded(procedure, drawables, [&](const Drawables& chosen) {
     if (chosen.empty()) {
-      return end(procedure, GIMP_PDB_CALLING_ERROR, _("There is no layer to denoise."));
+      return answer(procedure, GIMP_PDB_CALLING_ERROR, _("There is no layer to denoise."));
     }
     const std::string why = refusal(image, chosen);
-    if (!why.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, why);
+    if (!why.empty()) return answer(procedure, GIMP_PDB_EXECUTION_ERROR, why);
     return run({procedure, run_mode, config, {}}, [&](Engine& engine) {
       return std::make_unique<Job>(engine, picture_filter(engine), subject_of(image, chosen));
     });
@@ -191,7 +191,7 @@ GimpValueArray* run_stack_procedure(GimpProcedure* procedure, GimpRunMode run_mo
                                     GimpProcedureConfig* config, gpointer) {
   return guarded(procedure, drawables, [&](const Drawables& chosen) {
     const StackLayers stack = stack_layers(image, chosen);
-    if (!stack.refusal.empty()) return end(procedure, GIMP_PDB_EXECUTION_ERROR, stack.refusal);
+    if (!stack.refusal.empty()) return answer(procedure, GIMP_PDB_EXECUTION_ERROR, stack.refusal);
     return run({procedure, run_mode, config, stack_defaults()}, [&](Engine& engine) {
       return std::make_unique<Job>(engine, stack_filter(engine), subject_of(image, stack));
     });

@@ -8,7 +8,7 @@
 
 namespace grainless {
 
-GimpValueArray* end(GimpProcedure* procedure, GimpPDBStatusType status, const std::string& why) {
+GimpValueArray* answer(GimpProcedure* procedure, GimpPDBStatusType status, const std::string& why) {
   GError* error = nullptr;
   if (!why.empty()) error = g_error_new_literal(GIMP_PLUG_IN_ERROR, 0, why.c_str());
   return gimp_procedure_new_return_values(procedure, status, error);

@@ -12,7 +12,7 @@
 namespace grainless {
 
 // The procedure's answer; why may be empty.
-GimpValueArray* end(GimpProcedure* procedure, GimpPDBStatusType status, const std::string& why);
+GimpValueArray* answer(GimpProcedure* procedure, GimpPDBStatusType status, const std::string& why);
 GimpPDBStatusType pdb_status(ErrorCode code);
 
 // One undo step, however many drawables there are.

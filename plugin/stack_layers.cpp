@@ -42,12 +42,19 @@ void collect(GimpImage* image, GimpItem* parent, const Drawables& chosen, Drawab
 
 std::string sentence_on(size_t layers, bool selected, GimpItem* group) {
   const int count = static_cast<int>(layers);
-  if (selected) return ui::format(_("The %d selected layers are denoised together."), count);
-  if (group == nullptr) {
-    return ui::format(_("All %d layers of the image are denoised together."), count);
+  if (selected) {
+    return ui::format(ngettext("The %d selected layer is denoised.",
+                               "The %d selected layers are denoised together.", layers),
+                      count);
   }
-  return ui::format(_("The %d layers in the group “%s” are denoised together."), count,
-                    item_name(group).c_str());
+  if (group == nullptr) {
+    return ui::format(ngettext("The %d layer of the image is denoised.",
+                               "All %d layers of the image are denoised together.", layers),
+                      count);
+  }
+  return ui::format(ngettext("The %d layer in the group “%s” is denoised.",
+                             "The %d layers in the group “%s” are denoised together.", layers),
+                    count, item_name(group).c_str());
 }
 
 }  // namespace

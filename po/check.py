@@ -40,7 +40,12 @@ def entries(text):
     found = {}
     for block in re.split(r"\n\s*\n", text):
         parts = re.match(r"(?:#.*\n)*msgid\s+(.*?)\nmsgstr\s+(.*)", block.strip(), re.S)
-        if parts:
+        plural = re.match(r"(?:#.*\n)*msgid\s+(.*?)\nmsgid_plural\s+(.*?)\n(msgstr\[0\].*)", block.strip(), re.S)
+        if plural:
+            # Every form has to be there; the last is the one that many have.
+            forms = [unquoted(form) for form in re.split(r"msgstr\[\d\]\s+", plural[3])[1:]]
+            found[unquoted(plural[2])] = forms[-1] if all(forms) else ""
+        elif parts:
             found[unquoted(parts[1])] = unquoted(parts[2])
     found.pop("", None)
     return found

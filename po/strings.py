@@ -3,8 +3,8 @@
 import re
 import subprocess
 
-MARKS = ("_", "N_", "sentence", "packed_sentence")
-OPTIONS = ["--language=C++", "--from-code=UTF-8", "--no-location", "--keyword", "--keyword=_", "--keyword=N_",
+MARKS = ("_", "N_", "ngettext", "sentence", "packed_sentence")
+OPTIONS = ["--language=C++", "--from-code=UTF-8", "--no-location", "--keyword", "--keyword=_", "--keyword=N_", "--keyword=ngettext:1,2",
            "--keyword=sentence", "--keyword=packed_sentence", "--flag=sentence:1:c-format",
            "--flag=packed_sentence:1:c-format", "--package-name=grainless", "--copyright-holder=The Grainless authors",
            "--add-comments=TRANSLATORS"]
@@ -37,7 +37,8 @@ def literals(text):
 
 
 def is_marked(before):
-    return re.search(rf"(?<![A-Za-z0-9])(?:{'|'.join(MARKS)})\($", before) is not None
+    plural = re.search(r'ngettext\(\s*"[^"]*",$', before)
+    return plural or re.search(rf"(?<![A-Za-z0-9])(?:{'|'.join(MARKS)})\($", before) is not None
 
 
 def looks_like_words(text):

@@ -12,7 +12,7 @@ namespace grainless {
 namespace {
 
 // What a quality stands for in BM3D, a stage a row. Fast and normal are Dabov 2007 and the
-// reference implementation's lc and np profiles (facts/quality.md 3.1); high adds a ridge filter,
+// reference implementation's lc and np profiles; high adds a ridge filter,
 // whose best patches are smaller (docs/quality.md). tau: largest mean squared difference a pixel of
 // a group's patches from its reference up to sigma 25, in steps^2 of a grey plane (see
 // match_threshold). Stage 2 takes twice the published tau of 400, and with it mu^2 = 0.9: better by

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import time
-import traceback
 
 import numpy as np
 from PIL import Image
@@ -15,6 +14,7 @@ from desktop import click, find, find_all, wait_for
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gimp"))
 from faults import judge  # noqa: E402
+from steps import main as run  # noqa: E402
 
 WIDTH, HEIGHT = 300, 220  # smaller than the preview, so that all of it shows
 
@@ -145,43 +145,35 @@ def check_cancel_in_gimp(gimp, original):
           "as before" if same else "changed", "" if same else "the image or its undo steps changed")
 
 
+def steps(gimp):
+    original = shown = dialog = None
+
+    def opens():
+        nonlocal original, shown, dialog
+        original, dirty = gimp.ask()
+        assert not dirty
+        dialog = Dialog(gimp)
+        shown = check_preview(dialog, original)
+
+    def presses_ok():
+        dialog.settled()
+        dialog.press("OK")
+        check_result(gimp, original, shown)
+
+    yield "the dialog opens from the menu; the preview follows sigma; holding the button shows the original", opens
+    yield "controls without effect are grey", lambda: check_sensitivity(dialog)
+    yield "OK gives what the preview showed, in one undo step", presses_ok
+    yield "cancel leaves the image untouched", lambda: check_cancel(gimp, original)
+    yield "Cancel in GIMP ends the work and leaves the image untouched", lambda: check_cancel_in_gimp(gimp, original)
+
+
 def main():
     work = pathlib.Path(sys.argv[1])
     picture = work / "picture.png"
     make_picture(picture)
     shutil.copy(pathlib.Path(__file__).with_name("answer.py"), work)
     gimp = desktop.Gimp(work, picture)
-    step = "GIMP starts"
-    try:
-        wait_for("GIMP", lambda: desktop.application("gimp"))
-        original, dirty = gimp.ask()
-        assert not dirty
-        step = "the dialog opens from the menu; the preview follows sigma; holding the button shows the original"
-        dialog = Dialog(gimp)
-        shown = check_preview(dialog, original)
-        print(f"ok - {step}", flush=True)
-        step = "controls without effect are grey"
-        check_sensitivity(dialog)
-        print(f"ok - {step}", flush=True)
-        step = "OK gives what the preview showed, in one undo step"
-        dialog.settled()
-        dialog.press("OK")
-        check_result(gimp, original, shown)
-        print(f"ok - {step}", flush=True)
-        step = "cancel leaves the image untouched"
-        check_cancel(gimp, original)
-        print(f"ok - {step}", flush=True)
-        step = "Cancel in GIMP ends the work and leaves the image untouched"
-        check_cancel_in_gimp(gimp, original)
-        print(f"ok - {step}\n# end", flush=True)
-        return 0
-    except Exception:
-        subprocess.run(["import", "-window", "root", str(work / "failed.png")], check=False)
-        print(f"not ok - {step}")
-        print("\n".join("# " + line for line in traceback.format_exc().splitlines()), flush=True)
-        return 1
-    finally:
-        gimp.close()
+    return run(gimp, steps(gimp))
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ import random
 import subprocess
 import sys
 import time
-import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gimp"))
 import desktop  # noqa: E402
 from desktop import click, wait_for  # noqa: E402
 from session import Session, Window  # noqa: E402
+from steps import main as run  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 SETTINGS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "plug-in-settings"
@@ -180,26 +180,21 @@ def soak(session, number):
             yield f"memory of {growth.name} stays within 5 %", flat
 
 
-def main():
+def steps(session):
     number, seed = int(os.environ.get("GRAINLESS_SOAK", "20")), int(os.environ.get("GRAINLESS_SEED", time.time()))
     print(f"# {number} previews and applications, GRAINLESS_SEED={seed}", flush=True)
     random.seed(seed)
+    for what, well in soak(session, number):
+        yield what, lambda well=well: expect(well)
+
+
+def expect(well):
+    assert well
+
+
+def main():
     session = Session(pathlib.Path(sys.argv[1]))
-    failed = 0
-    try:
-        wait_for("GIMP", lambda: desktop.application("gimp"))
-        for what, well in soak(session, number):
-            print(f"{'' if well else 'not '}ok - {what}", flush=True)
-            failed += not well
-        print("# end", flush=True)
-    except Exception:
-        subprocess.run(["import", "-window", "root", str(session.work / "failed.png")], check=False)
-        print("not ok - every preview and application ends well")
-        print("\n".join("# " + line for line in traceback.format_exc().splitlines()), flush=True)
-        failed += 1
-    finally:
-        session.close()
-    return 1 if failed else 0
+    return run(session, steps(session))
 
 
 if __name__ == "__main__":

@@ -2,17 +2,16 @@
 """The dialog for stacks of layers: its preview, a layer at a time, stopping, OK, and one undo step: drive_stack.py WORK"""
 import hashlib
 import pathlib
-import subprocess
 import sys
 import time
-import traceback
 
 import numpy as np
 
 import desktop
-from desktop import click, find, find_all, is_sensitive, wait_for
+from desktop import click, find_all, is_sensitive, wait_for
 from drive_view import HEIGHT, MARKS, WIDTH, View, everything_has_a_name, xdotool
-from session import Session, items, keys, outline
+from session import Session, items, keys
+from steps import main as run
 
 TITLE, PROCEDURE = "Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack"
 # What works only by BM3D.
@@ -251,25 +250,8 @@ def steps(session):
 
 
 def main():
-    work = pathlib.Path(sys.argv[1])
-    session = Session(work)
-    step = "GIMP starts"
-    try:
-        wait_for("GIMP", lambda: desktop.application("gimp"))
-        for step, body in steps(session):
-            start = time.monotonic()
-            body()
-            print(f"ok - {step}\n# {time.monotonic() - start:.1f} s", flush=True)
-        print("# end", flush=True)
-        return 0
-    except Exception:
-        subprocess.run(["import", "-window", "root", str(work / "failed.png")], check=False)
-        print(f"not ok - {step}")
-        print("\n".join("# " + line for line in (traceback.format_exc() + outline(desktop.application("grainless")))
-                        .splitlines()), flush=True)
-        return 1
-    finally:
-        session.close()
+    session = Session(pathlib.Path(sys.argv[1]))
+    return run(session, steps(session))
 
 
 if __name__ == "__main__":

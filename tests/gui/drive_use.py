@@ -2,17 +2,15 @@
 """Presets, help, reset, odd layers, and leaving the dialog while it computes: drive_use.py WORK"""
 import os
 import pathlib
-import subprocess
 import sys
-import time
-import traceback
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "manual"))
 import check  # noqa: E402
 import desktop  # noqa: E402
 from desktop import Atspi, click, find, find_all, wait_for  # noqa: E402
-from session import Session, Window, active_title, keys, outline, press_with_mouse  # noqa: E402
+from session import Session, Window, active_title, keys, press_with_mouse  # noqa: E402
+from steps import main as run  # noqa: E402
 
 PRESETS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "grainless" / "presets"
 
@@ -221,24 +219,7 @@ def expect(changed):
 def main():
     work = pathlib.Path(sys.argv[1])
     session = Session(work)
-    step = "GIMP starts"
-    try:
-        wait_for("GIMP", lambda: desktop.application("gimp"))
-        for step, body in steps(session, work):
-            begun = time.monotonic()
-            body()
-            print(f"ok - {step}", flush=True)
-            print(f"# {time.monotonic() - begun:.1f} s", flush=True)
-        print("# end", flush=True)
-        return 0
-    except Exception:
-        subprocess.run(["import", "-window", "root", str(work / "failed.png")], check=False)
-        (work / "failed.txt").write_text(outline(desktop.application("grainless")), encoding="utf-8")
-        print(f"not ok - {step}")
-        print("\n".join("# " + line for line in traceback.format_exc().splitlines()), flush=True)
-        return 1
-    finally:
-        session.close()
+    return run(session, steps(session, work))
 
 
 if __name__ == "__main__":

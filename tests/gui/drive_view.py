@@ -5,13 +5,13 @@ import pathlib
 import subprocess
 import sys
 import time
-import traceback
 
 import numpy as np
 
 import desktop
 from desktop import click, find, find_all, wait_for
-from session import Session, Window, active_title, keys, outline
+from session import Session, Window, active_title, keys
+from steps import main as run
 
 WIDTH, HEIGHT = 160, 120  # of the small layer: four times as large it still fits into the preview
 MARKS = 40  # rows at the top of the preview where words stand
@@ -272,36 +272,29 @@ def several_layers_change_together(session):
     assert len(set(answer["all"])) == 1 and answer["all"][0] != before["all"][0], answer
 
 
+def steps(session):
+    window = None
+
+    def remember(body):
+        nonlocal window
+        window = body() or window
+
+    for name, body in (("every control changes the preview", lambda: every_control_shows(session)),
+                       ("views", lambda: views_show_before_and_after(window)),
+                       ("zoom", lambda: zoom_enlarges(window)),
+                       ("OK gives what was shown", lambda: ok_gives_what_was_shown(window)),
+                       ("the preview moves", lambda: the_preview_moves(session)),
+                       ("the dialog is resized", lambda: resizing_keeps_the_picture(window)),
+                       ("the selection is measured", lambda: measuring_sets_sigma(session)),
+                       ("the keyboard is enough", lambda: the_keyboard_is_enough(window)),
+                       ("stopped at the second of three layers", lambda: stopping_changes_nothing(session)),
+                       ("three layers change together", lambda: several_layers_change_together(session))):
+        yield name, lambda body=body: remember(body)
+
+
 def main():
-    work = pathlib.Path(sys.argv[1])
-    session = Session(work)
-    window, failed = None, 0
-    steps = [("every control changes the preview", lambda: every_control_shows(session)),
-             ("views", lambda: views_show_before_and_after(window)),
-             ("zoom", lambda: zoom_enlarges(window)),
-             ("OK gives what was shown", lambda: ok_gives_what_was_shown(window)),
-             ("the preview moves", lambda: the_preview_moves(session)),
-             ("the dialog is resized", lambda: resizing_keeps_the_picture(window)),
-             ("the selection is measured", lambda: measuring_sets_sigma(session)),
-             ("the keyboard is enough", lambda: the_keyboard_is_enough(window)),
-             ("stopped at the second of three layers", lambda: stopping_changes_nothing(session)),
-             ("three layers change together", lambda: several_layers_change_together(session))]
-    try:
-        wait_for("GIMP", lambda: desktop.application("gimp"))
-        for name, step in steps:
-            start = time.monotonic()
-            window = step() or window
-            print(f"ok - {name}\n# {time.monotonic() - start:.1f} s", flush=True)
-        print("# end", flush=True)
-    except Exception:
-        failed = 1
-        subprocess.run(["import", "-window", "root", str(work / "failed.png")], check=False)
-        (work / "failed.txt").write_text(outline(desktop.application("grainless")), encoding="utf-8")
-        print(f"not ok - {name}")
-        print("\n".join("# " + line for line in traceback.format_exc().splitlines()), flush=True)
-    finally:
-        session.close()
-    return failed
+    session = Session(pathlib.Path(sys.argv[1]))
+    return run(session, steps(session))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ EngineOptions engine_options(int32_t threads);
 const CancelToken& cancel_token();
 void catch_signals();
 
-// DESIGN.md section 3: 1 bad input or parameters, 2 device or internal failure, 3 cancelled.
+// The exit status: 1 bad input or parameters, 2 device or internal failure, 3 cancelled.
 int exit_code(ErrorCode code);
 
 }  // namespace grainless::tools

@@ -21,7 +21,7 @@ namespace {
 using test::TestImage;
 using Pictures = std::vector<TestImage>;
 
-// Half a step that rounding may add (DESIGN, promise 8), and what float's own rounding may.
+// Half a step that rounding may add, and what float's own rounding may.
 constexpr double kHalfStep = 0.5, kFloatRounding = 2e-5;
 constexpr int64_t kFewValues = 64;
 // Ties between equally distant patches are broken in raster order: a few groups of BM3D differ
