@@ -104,23 +104,25 @@ struct VolumeRequest {
   const Params* params;
   int32_t depth;
   const NoiseModel* noise;
-  VolumePart<ConstImage> source;
-  VolumePart<MutableImage> target;
+  VolumePixels pixels;
 
   bool fuses() const { return method_row(params->method).stack == StackWay::kFusion; }
   VolumePlan plan() const {
-    return make_volume_plan(*params, depth, source.layers.front().format.colours(), *noise);
+    return make_volume_plan(*params, depth, shape().format.colours(), *noise);
   }
   StackPlan stack_plan() const {
-    return make_stack_plan(*params, depth, source.layers.front().format.colours(), *noise);
+    return make_stack_plan(*params, depth, shape().format.colours(), *noise);
+  }
+  LayersShape shape() const {
+    const ConstImage& one = pixels.source.layers.front();
+    return {one.format, one.width, one.height, pixels.source.count};
   }
   VolumeBox source_box(const VolumeBox& box) const {
-    const auto& [unused, width, height, rect, data, row_bytes] = target.layers.front();
-    return fuses() ? stack_source_box(stack_plan(), box, width, height, source.count)
-                   : volume_source_box(plan(), box, width, height, source.count);
+    return fuses() ? stack_source_box(stack_plan(), box, shape())
+                   : volume_source_box(plan(), box, shape());
   }
   const ConstImage& under_target(int32_t i) const {
-    return source.layers[static_cast<size_t>(target.first - source.first + i)];
+    return pixels.source.layers[static_cast<size_t>(pixels.target.first - pixels.source.first + i)];
   }
 };
 
@@ -140,8 +142,8 @@ void add_report(const Report& part, Report& whole) {
 }
 
 void check_part(const VolumeRequest& request) {
-  const auto& [params, depth, noise, source, target] = request;
-  check_volume_params(*params, depth);
+  const auto& [source, target] = request.pixels;
+  check_volume_params(*request.params, request.depth);
   check_layers(source.layers, target.layers);
   const MutableImage& one = target.layers.front();
   const VolumeBox box{one.rect, target.first, static_cast<int32_t>(target.layers.size())};
@@ -198,7 +200,8 @@ int64_t Engine::Impl::count_replaced_in_bands(const ConstImage& image, const Rec
 void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks& callbacks,
                                   Report& report) {
   check_part(request);
-  const auto& [given, depth, noise, source, target] = request;
+  const auto& [given, depth, noise, pixels] = request;
+  const VolumePart<MutableImage>& target = pixels.target;
   const auto layers = static_cast<int32_t>(target.layers.size());
   report.noise = *noise;
   bool noisy = false;
@@ -221,10 +224,10 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
   if (request.fuses()) return denoise_stack(request, callbacks, report);
   Params params = *given;
   params.scales = 1;
-  Plan plan = make_plan(params, source.layers.front().format, *noise);
+  Plan plan = make_plan(params, request.shape().format, *noise);
   plan.valid = volume.valid;
   run(
-      VolumeWork(plan, volume, source, target, callbacks), params,
+      VolumeWork(plan, volume, pixels, callbacks), params,
       [&](const Backend& backend) { return backend.supports_volume(plan, volume); }, report);
 }
 
@@ -239,8 +242,8 @@ void Engine::Impl::denoise_stack(const VolumeRequest& request, const Callbacks& 
         [&](const Backend& backend) { return backend.supports(plan); }, one);
     add_report(one, report);
   };
-  run_stack(stack, request.source, request.target, static_cast<float>(request.params->detail / 100),
-            pool, callbacks, run_picture);
+  run_stack(stack, request.pixels, static_cast<float>(request.params->detail / 100), pool,
+            callbacks, run_picture);
 }
 
 // On the cards that params ask for, as far as they can do it.
@@ -304,8 +307,8 @@ Status Engine::denoise_volume(const Params& params, int32_t depth,
     const Callbacks quiet{callbacks.cancel, {}};
     throw_if_failed(volume_noise(params, layers, quiet, noise, &estimate));
     const auto count = static_cast<int32_t>(layers.size());
-    throw_if_failed(denoise_volume_part(params, depth, noise, {count, 0, layers},
-                                        {count, 0, targets}, callbacks, report));
+    throw_if_failed(denoise_volume_part(
+        params, depth, noise, {{count, 0, layers}, {count, 0, targets}}, callbacks, report));
   });
   report.estimate = estimate;
   return status;
@@ -341,29 +344,27 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
   return status;
 }
 
-Status Engine::volume_source(const Params& params, int32_t depth, PixelFormat format,
-                             const NoiseModel& noise, const VolumeBox& box, int32_t width,
-                             int32_t height, int32_t count, VolumeBox& source) {
+Status Engine::volume_source(const Params& params, int32_t depth, const NoiseModel& noise,
+                             const LayersShape& shape, const VolumeBox& box, VolumeBox& source) {
   return guard([&] {
     check_volume_params(params, depth);
     if (method_row(params.method).stack == StackWay::kFusion) {
-      source = stack_source_box(make_stack_plan(params, depth, format.colours(), noise), box, width,
-                                height, count);
+      source = stack_source_box(make_stack_plan(params, depth, shape.format.colours(), noise), box,
+                                shape);
       return;
     }
-    source = volume_source_box(make_volume_plan(params, depth, format.colours(), noise), box, width,
-                               height, count);
+    source = volume_source_box(make_volume_plan(params, depth, shape.format.colours(), noise), box,
+                               shape);
   });
 }
 
 Status Engine::denoise_volume_part(const Params& params, int32_t depth, const NoiseModel& noise,
-                                   const VolumePart<ConstImage>& source,
-                                   const VolumePart<MutableImage>& target,
-                                   const Callbacks& callbacks, Report& report) {
+                                   const VolumePixels& pixels, const Callbacks& callbacks,
+                                   Report& report) {
   const Stopwatch watch;
   report = {};
-  const Status status = guard(
-      [&] { impl_->denoise_volume({&params, depth, &noise, source, target}, callbacks, report); });
+  const Status status =
+      guard([&] { impl_->denoise_volume({&params, depth, &noise, pixels}, callbacks, report); });
   report.total = watch.seconds();
   return status;
 }
@@ -445,11 +446,12 @@ Status Engine::area_noise(const ConstImage& image, const NoiseArea& area,
   });
 }
 
-Status Engine::source_rect(const Params& params, PixelFormat format, const NoiseModel& noise,
-                           const Rect& rect, int32_t width, int32_t height, Rect& source) {
+Status Engine::source_rect(const Params& params, const NoiseModel& noise, const LayersShape& shape,
+                           const Rect& rect, Rect& source) {
   return guard([&] {
     throw_if_failed(validate(params));
-    source = intersect(expand(rect, make_plan(params, format, noise).halo), {0, 0, width, height});
+    source = intersect(expand(rect, make_plan(params, shape.format, noise).halo),
+                       {0, 0, shape.width, shape.height});
   });
 }
 

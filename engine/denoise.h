@@ -44,12 +44,25 @@ struct Report {
   int64_t replaced_pixels = 0;  // not finite or far beyond the picture's range: left as they were
 };
 
+// `count` layers of one size and format: a volume, or a picture.
+struct LayersShape {
+  PixelFormat format;
+  int32_t width = 0, height = 0;
+  int32_t count = 1;
+};
+
 // Some layers of a volume of `count` layers, from the first-th on: images of one format, size and
 // rectangle.
 template <typename Image>
 struct VolumePart {
   int32_t count = 0, first = 0;
   std::span<const Image> layers;
+};
+
+// What denoise_volume_part() reads and fills: parts of one volume.
+struct VolumePixels {
+  VolumePart<ConstImage> source;
+  VolumePart<MutableImage> target;
 };
 
 // A rectangle of some layers of a volume.
@@ -103,9 +116,9 @@ class Engine {
   Status area_noise(const ConstImage& image, const NoiseArea& area, const Callbacks& callbacks,
                     AreaNoise& noise);
 
-  // How far round `rect` the source must reach for denoise() to give rect's pixels.
-  Status source_rect(const Params& params, PixelFormat format, const NoiseModel& noise,
-                     const Rect& rect, int32_t width, int32_t height, Rect& source);
+  // What of a picture of this shape the source must hold for denoise() to give rect's pixels.
+  Status source_rect(const Params& params, const NoiseModel& noise, const LayersShape& shape,
+                     const Rect& rect, Rect& source);
 
   // Fills target (any rectangle of the image) from source, which must hold at least
   // source_rect(target.rect). The pixels don't depend on which rectangle was asked for. On anything
@@ -125,16 +138,14 @@ class Engine {
   Status volume_noise(const Params& params, std::span<const ConstImage> layers,
                       const Callbacks& callbacks, NoiseModel& noise, double* seconds);
 
-  // source_rect() for a part of a volume of `count` layers of width x height.
-  Status volume_source(const Params& params, int32_t depth, PixelFormat format,
-                       const NoiseModel& noise, const VolumeBox& box, int32_t width, int32_t height,
-                       int32_t count, VolumeBox& source);
+  // source_rect() for a part of a volume of this shape.
+  Status volume_source(const Params& params, int32_t depth, const NoiseModel& noise,
+                       const LayersShape& shape, const VolumeBox& box, VolumeBox& source);
 
   // Fills part of a volume, any rectangle of any layers, from a source that holds at least
   // volume_source() of it: the same pixels as denoise_volume() with this noise gives there.
   Status denoise_volume_part(const Params& params, int32_t depth, const NoiseModel& noise,
-                             const VolumePart<ConstImage>& source,
-                             const VolumePart<MutableImage>& target, const Callbacks& callbacks,
+                             const VolumePixels& pixels, const Callbacks& callbacks,
                              Report& report);
 
  private:

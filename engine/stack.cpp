@@ -214,20 +214,19 @@ Plan fused_plan(const StackPlan& stack, double count) {
   return make_plan(stack.params, fused_format(stack.fusion.channels), left);
 }
 
-VolumeBox stack_source_box(const StackPlan& stack, const VolumeBox& box, int32_t width,
-                           int32_t height, int32_t count) {
+VolumeBox stack_source_box(const StackPlan& stack, const VolumeBox& box, const LayersShape& shape) {
   const Rect reach = expand(box.rect, stack.halo + stack.fusion.reach() + kFillRadius);
   const int32_t first = std::max(0, box.first - stack.fusion.depth);
-  const int32_t end = std::min(count, box.first + box.layers + stack.fusion.depth);
-  return {intersect(reach, {0, 0, width, height}), first, end - first};
+  const int32_t end = std::min(shape.count, box.first + box.layers + stack.fusion.depth);
+  return {intersect(reach, {0, 0, shape.width, shape.height}), first, end - first};
 }
 
-void run_stack(const StackPlan& stack, const VolumePart<ConstImage>& source,
-               const VolumePart<MutableImage>& target, float detail, ThreadPool& pool,
+void run_stack(const StackPlan& stack, const VolumePixels& pixels, float detail, ThreadPool& pool,
                const Callbacks& callbacks, const RunPicture& run) {
+  const VolumePart<MutableImage>& target = pixels.target;
   const auto layers = static_cast<int32_t>(target.layers.size());
   for (int32_t i = 0; i < layers; ++i) {
-    Layer layer(stack, source, target.first + i, target.layers[i], pool);
+    Layer layer(stack, pixels.source, target.first + i, target.layers[i], pool);
     layer.run(
         detail,
         {callbacks.cancel, [&](double fraction) { callbacks.report((i + fraction) / layers); }},

@@ -34,17 +34,15 @@ StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
 // The picture filter's plan for a mean of `count` independent layers.
 Plan fused_plan(const StackPlan& stack, double count);
 
-// What a box of a volume of `count` layers of width x height depends on.
-VolumeBox stack_source_box(const StackPlan& stack, const VolumeBox& box, int32_t width,
-                           int32_t height, int32_t count);
+// What a box of a volume of this shape depends on.
+VolumeBox stack_source_box(const StackPlan& stack, const VolumeBox& box, const LayersShape& shape);
 
 // The picture filter, on whatever device there is.
 using RunPicture = std::function<void(const Plan& plan, const ConstImage& source,
                                       const MutableImage& target, const Callbacks& callbacks)>;
 
 // Fills the target's layers. The same bits for any part, and any number of threads.
-void run_stack(const StackPlan& stack, const VolumePart<ConstImage>& source,
-               const VolumePart<MutableImage>& target, float detail, ThreadPool& pool,
+void run_stack(const StackPlan& stack, const VolumePixels& pixels, float detail, ThreadPool& pool,
                const Callbacks& callbacks, const RunPicture& run);
 
 }  // namespace grainless

@@ -29,27 +29,27 @@ Rect cut_from(const Rect& rect) {
 
 }  // namespace
 
-VolumeBox volume_source_box(const VolumePlan& volume, const VolumeBox& box, int32_t width,
-                            int32_t height, int32_t count) {
+VolumeBox volume_source_box(const VolumePlan& volume, const VolumeBox& box,
+                            const LayersShape& shape) {
   const Rect reach = cut_from(expand(box.rect, volume.margin() + kFillRadius));
   const int32_t first = std::max(0, box.first - volume.reach());
-  const int32_t end = std::min(count, box.first + box.layers + volume.reach());
-  return {intersect(reach, {0, 0, width, height}), first, end - first};
+  const int32_t end = std::min(shape.count, box.first + box.layers + volume.reach());
+  return {intersect(reach, {0, 0, shape.width, shape.height}), first, end - first};
 }
 
-VolumeWork::VolumeWork(const Plan& plan, const VolumePlan& volume,
-                       const VolumePart<ConstImage>& source, const VolumePart<MutableImage>& target,
+VolumeWork::VolumeWork(const Plan& plan, const VolumePlan& volume, const VolumePixels& pixels,
                        const Callbacks& callbacks)
     : plan_(plan),
       volume_(volume),
       callbacks_(callbacks),
-      count_(source.count),
-      first_(target.first),
-      source_first_(source.first),
-      targets_(target.layers.begin(), target.layers.end()) {
-  const MutableImage& one = target.layers.front();
-  cut_ = volume_source_box(volume, {one.rect, first_, 1}, one.width, one.height, count_).rect;
-  for (const ConstImage& layer : source.layers) {
+      count_(pixels.source.count),
+      first_(pixels.target.first),
+      source_first_(pixels.source.first),
+      targets_(pixels.target.layers.begin(), pixels.target.layers.end()) {
+  const MutableImage& one = pixels.target.layers.front();
+  const LayersShape shape{one.format, one.width, one.height, count_};
+  cut_ = volume_source_box(volume, {one.rect, first_, 1}, shape).rect;
+  for (const ConstImage& layer : pixels.source.layers) {
     sources_.push_back({const_cast<void*>(pixel_at(layer, cut_.x, cut_.y)), layer.row_bytes});
   }
 }

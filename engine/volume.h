@@ -11,9 +11,9 @@
 
 namespace grainless {
 
-// What a box of a volume of `count` layers of width x height depends on, as far as there is any.
-VolumeBox volume_source_box(const VolumePlan& volume, const VolumeBox& box, int32_t width,
-                            int32_t height, int32_t count);
+// What a box of a volume of this shape depends on, as far as there is any.
+VolumeBox volume_source_box(const VolumePlan& volume, const VolumeBox& box,
+                            const LayersShape& shape);
 
 // A volume as work for the scheduler, which knows of a slab as a tile one pixel wide and as high as
 // the slab has layers. Backends take whole layers: a part of a volume is one of its own to them,
@@ -21,8 +21,8 @@ VolumeBox volume_source_box(const VolumePlan& volume, const VolumeBox& box, int3
 // what anybody sees.
 class VolumeWork final : public TileWork {
  public:
-  VolumeWork(const Plan& plan, const VolumePlan& volume, const VolumePart<ConstImage>& source,
-             const VolumePart<MutableImage>& target, const Callbacks& callbacks);
+  VolumeWork(const Plan& plan, const VolumePlan& volume, const VolumePixels& pixels,
+             const Callbacks& callbacks);
 
   Rect area() const override { return {0, first_, 1, static_cast<int32_t>(targets_.size())}; }
   const Callbacks& callbacks() const override { return callbacks_; }

@@ -24,8 +24,7 @@ class PictureFilter final : public LayerFilter {
   Status needed(const Params& params, const NoiseModel& noise, const LayersShape& layers,
                 const VolumeBox& box, VolumeBox& source) override {
     source = box;
-    return engine_.source_rect(params, layers.format, noise, box.rect, layers.width, layers.height,
-                               source.rect);
+    return engine_.source_rect(params, noise, layers, box.rect, source.rect);
   }
 
   Status run(const Params& params, const NoiseModel& noise, const VolumePart<ConstImage>& source,
@@ -55,14 +54,13 @@ class StackFilter final : public LayerFilter {
 
   Status needed(const Params& params, const NoiseModel& noise, const LayersShape& layers,
                 const VolumeBox& box, VolumeBox& source) override {
-    return engine_.volume_source(params, params.depth, layers.format, noise, box, layers.width,
-                                 layers.height, layers.count, source);
+    return engine_.volume_source(params, params.depth, noise, layers, box, source);
   }
 
   Status run(const Params& params, const NoiseModel& noise, const VolumePart<ConstImage>& source,
              const VolumePart<MutableImage>& target, const Callbacks& callbacks,
              Report& report) override {
-    return engine_.denoise_volume_part(params, params.depth, noise, source, target, callbacks,
+    return engine_.denoise_volume_part(params, params.depth, noise, {source, target}, callbacks,
                                        report);
   }
 

@@ -10,12 +10,6 @@
 
 namespace grainless {
 
-// `count` layers of one size and format, or reductions of them.
-struct LayersShape {
-  PixelFormat format;
-  int32_t width, height, count;
-};
-
 // The two ways to filter layers: each by itself, or all of them together as a stack. Preview and
 // final run ask the same one, so that they agree. A layer by itself is a volume of one.
 class LayerFilter {

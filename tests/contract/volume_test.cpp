@@ -247,9 +247,9 @@ TEST_P(VolumeContract, APartHasTheBitsOfTheWhole) {
   NoiseModel noise;
   ASSERT_TRUE(engine_.volume_noise(params, sources, {}, noise, nullptr).ok());
   const MutableImage target = part.target(rect);
-  const Status status =
-      engine_.denoise_volume_part(params, c.depth, noise, {c.layers, 0, sources},
-                                  {c.layers, layer, std::span(&target, 1)}, {}, report);
+  const Status status = engine_.denoise_volume_part(
+      params, c.depth, noise, {{c.layers, 0, sources}, {c.layers, layer, std::span(&target, 1)}},
+      {}, report);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(report.fallbacks.empty()) << report.fallbacks.front();
   EXPECT_EQ(part.bytes, expected.bytes);

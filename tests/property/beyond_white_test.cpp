@@ -252,7 +252,7 @@ TEST_P(BeyondWhite, CropsHaveTheBitsOfTheWhole) {
   const TestImage whole = denoised(params, image);
   const Rect part{83, 71, 66, 43};
   Rect needed;
-  ASSERT_TRUE(engine().source_rect(params, image.format, noise, part, 230, 190, needed).ok());
+  ASSERT_TRUE(engine().source_rect(params, noise, {image.format, 230, 190}, part, needed).ok());
   TestImage crop(image.format, 230, 190);
   Report report;
   ASSERT_TRUE(
@@ -300,8 +300,8 @@ TEST(VolumesBeyondWhite, UnitsDoNotMatter) {
     EXPECT_TRUE(engine().volume_noise(params, from, {}, noise, nullptr).ok());
     noise.sigma[0][0] = static_cast<float>(kSigma * factor);
     Report report;
-    const Status status = engine().denoise_volume_part(params, 2, noise, {kLayers, 0, from},
-                                                       {kLayers, 0, to}, {}, report);
+    const Status status = engine().denoise_volume_part(
+        params, 2, noise, {{kLayers, 0, from}, {kLayers, 0, to}}, {}, report);
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(report.replaced_pixels, outlier != 0 ? 1 : 0);
     if (outlier != 0) {

@@ -80,8 +80,8 @@ TEST_P(Denoise, ACropComputedAloneHasTheBitsOfTheWhole) {
       rect.height = 1 + below(image.height - rect.y);
       Rect source;
       ASSERT_TRUE(engine()
-                      .source_rect(params, format, noise_of(format), rect, image.width,
-                                   image.height, source)
+                      .source_rect(params, noise_of(format), {format, image.width, image.height},
+                                   rect, source)
                       .ok());
       // Only what the engine asked for is given to it.
       TestImage part(format, source.width, source.height);

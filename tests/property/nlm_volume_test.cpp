@@ -276,8 +276,8 @@ class VolumePartTest : public testing::TestWithParam<PartCase> {
     const PixelFormat format = test.format;
     VolumeBox needed;
     ASSERT_TRUE(engine_
-                    .volume_source(params_, test.depth, format, noise_, box, test.width,
-                                   test.height, test.count, needed)
+                    .volume_source(params_, test.depth, noise_,
+                                   {format, test.width, test.height, test.count}, box, needed)
                     .ok());
     EXPECT_EQ(needed.rect.x % kVolumeCut, 0);
     EXPECT_EQ(needed.rect.y % kVolumeCut, 0);
@@ -295,9 +295,9 @@ class VolumePartTest : public testing::TestWithParam<PartCase> {
       result.assign(row * box.rect.height, 0x5a);
       into.push_back({format, test.width, test.height, box.rect, result.data(), row});
     }
-    const Status status = engine_.denoise_volume_part(params_, test.depth, noise_,
-                                                      {test.count, needed.first, sources},
-                                                      {test.count, box.first, into}, {}, report_);
+    const Status status = engine_.denoise_volume_part(
+        params_, test.depth, noise_,
+        {{test.count, needed.first, sources}, {test.count, box.first, into}}, {}, report_);
     ASSERT_TRUE(status.ok()) << status.message();
     for (int32_t z = 0; z < box.layers; ++z) {
       EXPECT_EQ(results[z], cut_out(whole_[box.first + z].view(), box.rect))
@@ -344,8 +344,8 @@ TEST(Volume, ThePartsOfNoChangeAreTheOriginals) {
   const std::vector<ConstImage> sources = views(noisy);
   const std::vector<MutableImage> into = targets(result);
   ASSERT_TRUE(engine
-                  .denoise_volume_part(params, 1, white_noise(3, kSigma), {3, 0, sources},
-                                       {3, 1, into}, {}, report)
+                  .denoise_volume_part(params, 1, white_noise(3, kSigma),
+                                       {{3, 0, sources}, {3, 1, into}}, {}, report)
                   .ok());
   EXPECT_FALSE(report.changed);
   EXPECT_FALSE(report.note.empty());
@@ -362,7 +362,8 @@ TEST(Volume, PartsThatDoNotFitAreRefused) {
   const auto code = [&](const VolumePart<ConstImage>& source,
                         const VolumePart<MutableImage>& target) {
     Report report;
-    return engine.denoise_volume_part(params, 1, white_noise(1, kSigma), source, target, {}, report)
+    return engine
+        .denoise_volume_part(params, 1, white_noise(1, kSigma), {source, target}, {}, report)
         .code();
   };
   const std::span all(sources);

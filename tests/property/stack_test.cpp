@@ -189,8 +189,8 @@ TEST(Stack, APartHasTheBitsOfTheWhole) {
       const std::vector<ConstImage> sources = views(layers);
       const std::vector<MutableImage> into = targets(results);
       EXPECT_TRUE(engine
-                      .denoise_volume_part(params, depth, noise, {count, 0, sources},
-                                           {count, 0, into}, {}, report)
+                      .denoise_volume_part(params, depth, noise,
+                                           {{count, 0, sources}, {count, 0, into}}, {}, report)
                       .ok());
       EXPECT_TRUE(report.changed);
       return results;
@@ -199,8 +199,8 @@ TEST(Stack, APartHasTheBitsOfTheWhole) {
       for (const int32_t z : {0, 2}) {
         VolumeBox needed;
         ASSERT_TRUE(engine
-                        .volume_source(params, depth, format, noise, {rect, z, 1}, width, height,
-                                       count, needed)
+                        .volume_source(params, depth, noise, {format, width, height, count},
+                                       {rect, z, 1}, needed)
                         .ok());
         std::vector<ConstImage> sources;
         for (int32_t i = needed.first; i < needed.first + needed.layers; ++i) {
@@ -209,9 +209,9 @@ TEST(Stack, APartHasTheBitsOfTheWhole) {
         TestImage part(format, width, height);
         const MutableImage target = part.target(rect);
         Report report;
-        const Status status =
-            engine.denoise_volume_part(params, depth, noise, {count, needed.first, sources},
-                                       {count, z, {&target, 1}}, {}, report);
+        const Status status = engine.denoise_volume_part(
+            params, depth, noise, {{count, needed.first, sources}, {count, z, {&target, 1}}}, {},
+            report);
         ASSERT_TRUE(status.ok()) << status.message();
         for (int32_t y = rect.y; y < rect.bottom(); ++y) {
           for (int32_t x = rect.x; x < rect.right(); ++x) {

@@ -69,7 +69,7 @@ void expect_corner(PixelFormat format, int32_t width, int32_t height) {
   for (const Method method : {Method::kNlm, Method::kBm3d}) {
     params.method = static_cast<int32_t>(method);
     Rect needed;
-    ASSERT_TRUE(engine.source_rect(params, format, noise, out, width, height, needed).ok());
+    ASSERT_TRUE(engine.source_rect(params, noise, {format, width, height}, out, needed).ok());
     ASSERT_TRUE(corner.contains(needed));
     TestImage expected(format, kOut, kOut);
     MutableImage target = expected.target();

@@ -101,8 +101,8 @@ TEST_F(VolumeFallback, PartsOfAVolumeAreTheCpusToo) {
     }
     Report report;
     const Status status =
-        engine.denoise_volume_part(params_, 1, white_noise(1, 10), {kLayers, 0, sources},
-                                   {kLayers, kFirst, targets}, {}, report);
+        engine.denoise_volume_part(params_, 1, white_noise(1, 10),
+                                   {{kLayers, 0, sources}, {kLayers, kFirst, targets}}, {}, report);
     EXPECT_TRUE(status.ok()) << status.message();
     device = report.device;
     return results;

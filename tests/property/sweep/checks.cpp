@@ -127,11 +127,11 @@ class Checker {
     const int32_t width = input[0].width, height = input[0].height;
     const auto count = static_cast<int32_t>(input.size());
     VolumeBox source{{}, 0, 1};
-    const Status asked = volume() ? engine.volume_source(params, params.depth, draw_.format, noise_,
-                                                         {box.rect, box.first, box.layers}, width,
-                                                         height, count, source)
-                                  : engine.source_rect(params, draw_.format, noise_, box.rect,
-                                                       width, height, source.rect);
+    const LayersShape shape{draw_.format, width, height, count};
+    const Status asked = volume()
+                             ? engine.volume_source(params, params.depth, noise_, shape,
+                                                    {box.rect, box.first, box.layers}, source)
+                             : engine.source_rect(params, noise_, shape, box.rect, source.rect);
     if (!asked.ok()) fail("status", asked.message());
     Pictures held, result;
     std::vector<ConstImage> given;
@@ -152,10 +152,10 @@ class Checker {
     for (TestImage& picture : result) targets.push_back(picture.target(box.rect));
     report_ = {};
     const Status status =
-        volume()
-            ? engine.denoise_volume_part(params, params.depth, noise_, {count, source.first, given},
-                                         {count, box.first, targets}, {}, report_)
-            : engine.denoise(params, noise_, given[0], targets[0], {}, report_);
+        volume() ? engine.denoise_volume_part(
+                       params, params.depth, noise_,
+                       {{count, source.first, given}, {count, box.first, targets}}, {}, report_)
+                 : engine.denoise(params, noise_, given[0], targets[0], {}, report_);
     if (!status.ok()) fail("status", status.message());
     for (const std::string& fallback : report_.fallbacks) {
       if (fallback.find(kLeftOut) == std::string::npos) {
