@@ -41,7 +41,8 @@ class CpuBackend final : public Backend {
     const Rect needed = levels_source(plan, tile.image_width, tile.image_height, tile.out);
     const Planes source = planes_from_pixels(plan, tile, needed, pool_);
     Planes target(plan.channels, tile.out);
-    run_levels(plan, tile.image_width, tile.image_height, source, target, pool_, callbacks);
+    run_levels(
+        plan, {nullptr, tile.image_width, tile.image_height, &source, &target, &pool_, &callbacks});
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
     pixels_from_planes(plan, tile, source, target, pool_);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
@@ -51,7 +52,7 @@ class CpuBackend final : public Backend {
   Status supports_volume(const Plan&, const VolumePlan&) const override { return {}; }
   uint64_t slab_bytes(const Plan& plan, const VolumePlan& volume, int32_t width, int32_t height,
                       int32_t in_layers, int32_t out_layers) const override {
-    return volume_slab_bytes(plan, volume, width, height, in_layers, out_layers, pool_.size());
+    return volume_slab_bytes(plan, volume, {width, height, in_layers, out_layers}, pool_.size());
   }
   void run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
                 const Callbacks& callbacks, AbiTiming* timing) override {

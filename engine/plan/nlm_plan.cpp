@@ -63,8 +63,8 @@ double nlm_h(int32_t voxels, bool colour, bool patchwise) {
   return (colour ? 1.0 : 1.45) * (patchwise ? 0.86 : 1.0) / std::sqrt(std::sqrt(1.0 * voxels));
 }
 
-void set_nlm_weights(NlmPlan& nlm, const Params& params, const MatchSpan& span, NlmNoise kind,
-                     const double* noise, int32_t channels, int32_t voxels) {
+void set_nlm_weights(NlmPlan& nlm, const Params& params, const NlmSignal& signal, int32_t voxels) {
+  const auto& [span, kind, noise, channels] = signal;
   const bool colour = channels == 3;
   const double largest = largest_match_scale(span, colour, 1.0 * voxels * channels);
   const double unit =
@@ -104,7 +104,7 @@ CentreWeight nlm_centre(const Params& params, const MatchSpan& span, NlmNoise ki
 
 double set_nlm_level(LevelPlan& level, const LevelRequest& request) {
   const NlmNoise kind = is_correlated(request.noise) ? NlmNoise::kCorrelated : NlmNoise::kWhite;
-  level.nlm = make_nlm(request.params, request.span, kind, request.measured, request.channels);
+  level.nlm = make_nlm(request.params, {request.span, kind, request.measured, request.channels});
   const int32_t patch = level.nlm.patch;
   level.reach = level.nlm.radius + (level.nlm.patchwise != 0 ? patch - 1 : patch / 2);
   return match_fineness(level.nlm.match, request.measured, request.channels,
@@ -115,9 +115,9 @@ int32_t nlm_smallest(const LevelPlan&) {
   return 1;
 }
 
-NlmPlan make_nlm(const Params& params, const MatchSpan& span, NlmNoise kind, const double* noise,
-                 int32_t channels) {
+NlmPlan make_nlm(const Params& params, const NlmSignal& signal) {
   constexpr int32_t kCorrelatedPatch = 5;
+  const auto& [span, kind, noise, channels] = signal;
   const bool correlated = kind == NlmNoise::kCorrelated;
   NlmPlan nlm{};
   nlm.patchwise = params.quality == static_cast<int32_t>(Quality::kHigh) ||
@@ -130,7 +130,7 @@ NlmPlan make_nlm(const Params& params, const MatchSpan& span, NlmNoise kind, con
                                 : nlm_patch(sigma, channels == 3, nlm.patchwise != 0);
   nlm.radius = (params.search != 0 ? params.search : kSearch[params.quality]) / 2;
   nlm.centre = nlm_centre(params, span, kind, noise[0], nlm.patchwise != 0);
-  set_nlm_weights(nlm, params, span, kind, noise, channels, nlm.patch * nlm.patch);
+  set_nlm_weights(nlm, params, signal, nlm.patch * nlm.patch);
   return nlm;
 }
 

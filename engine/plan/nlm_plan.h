@@ -21,13 +21,19 @@ enum class NlmNoise { kWhite, kCorrelated };
 double set_nlm_level(LevelPlan& level, const LevelRequest& request);
 int32_t nlm_smallest(const LevelPlan& level);
 
-// Non-Local Means of pictures. `noise` a channel is what distances are measured in, in 8-bit steps.
-NlmPlan make_nlm(const Params& params, const MatchSpan& span, NlmNoise kind, const double* noise,
-                 int32_t channels);
+// What patches are made of. `noise` a channel is what distances are measured in, in 8-bit steps.
+struct NlmSignal {
+  const MatchSpan& span;
+  NlmNoise kind;
+  const double* noise;
+  int32_t channels;
+};
+
+// Non-Local Means of pictures.
+NlmPlan make_nlm(const Params& params, const NlmSignal& signal);
 
 // Sets the match planes' scale and centre, and the weights, for patches of so many voxels.
-void set_nlm_weights(NlmPlan& nlm, const Params& params, const MatchSpan& span, NlmNoise kind,
-                     const double* noise, int32_t channels, int32_t voxels);
+void set_nlm_weights(NlmPlan& nlm, const Params& params, const NlmSignal& signal, int32_t voxels);
 
 // `sigma`: the noise of a grey value or of luma. Shapiro-Wilk NLM has the pixel-wise one.
 CentreWeight nlm_centre(const Params& params, const MatchSpan& span, NlmNoise kind, double sigma,

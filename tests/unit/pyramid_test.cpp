@@ -50,8 +50,9 @@ Planes denoised(const Plan& plan, const Planes& image, const Rect& out, int32_t 
   const int32_t width = image.rect().width, height = image.rect().height;
   ThreadPool pool(threads);
   Planes target(image.channels(), out);
-  run_levels(plan, width, height, cropped(image, levels_source(plan, width, height, out)), target,
-             pool, {});
+  const Planes source = cropped(image, levels_source(plan, width, height, out));
+  const Callbacks none;
+  run_levels(plan, {nullptr, width, height, &source, &target, &pool, &none});
   return target;
 }
 

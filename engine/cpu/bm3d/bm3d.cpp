@@ -82,8 +82,8 @@ uint64_t bm3d_bytes(const LevelPlan& level, const LevelSize& size, int32_t threa
   uint64_t most = 0;
   for (int32_t s = 0; s < level.stage_count; ++s) {
     const uint64_t before = s * Planes::bytes(channels, width, height);
-    most = std::max(most, before + bm3d_stage_bytes(level.bm3d[s], channels, !level.has_pilot(s),
-                                                    {0, 0, width, height}, width, height, threads));
+    most = std::max(most,
+                    before + bm3d_stage_bytes(level.bm3d[s], !level.has_pilot(s), size, threads));
   }
   return most;
 }

@@ -100,13 +100,21 @@ HWY_INLINE float wiener(float* HWY_RESTRICT noisy, const float* HWY_RESTRICT pil
   return last[0];
 }
 
-// 3-D transform of the group's patches in one channel, less the constant `base`.
+// A group's patches in one channel, less a constant.
+struct GroupValues {
+  const Planes& planes;
+  int32_t c;
+  const PatchGroup& group;
+  float base;
+};
+
+// Their 3-D transform.
 template <class Basis>
-HWY_INLINE void analyse(const Basis& basis, const Planes& plane, int32_t c, const PatchGroup& group,
-                        float base, float* temporary, float* out) {
+HWY_INLINE void analyse(const Basis& basis, const GroupValues& in, float* temporary, float* out) {
+  const PatchGroup& group = in.group;
   for (int32_t i = 0; i < group.count; ++i) {
-    const float* in = plane.at(c, group.x[i], group.y[i]);
-    basis.forward(in, plane.stride(), base, temporary, out + i * basis.size());
+    const float* patch = in.planes.at(in.c, group.x[i], group.y[i]);
+    basis.forward(patch, in.planes.stride(), in.base, temporary, out + i * basis.size());
   }
   haar(out, group.count, basis.size(), true);
 }
@@ -143,7 +151,7 @@ HWY_INLINE void add_rows(const int32_t* HWY_RESTRICT values, int32_t values_stri
 
 template <class Basis>
 HWY_INLINE void add_steps(const Basis& basis, const float* HWY_RESTRICT patch, float largest,
-                          int32_t c, int32_t x, int32_t y, FilterScratch& scratch, Aggregate& out) {
+                          const PatchPlace& at, FilterScratch& scratch, Aggregate& out) {
   const DRow d;  // as wide as what has just been stored
   const auto high = hn::Set(d, largest), low = hn::Set(d, -largest);
   for (int32_t i = 0; i < basis.size(); i += static_cast<int32_t>(hn::Lanes(d))) {
@@ -151,21 +159,20 @@ HWY_INLINE void add_steps(const Basis& basis, const float* HWY_RESTRICT patch, f
     hn::Store(hn::NearestInt(hn::Min(hn::Max(value, low), high)), hn::RebindToSigned<DRow>(),
               scratch.rounded + i);
   }
-  add_rows(scratch.rounded, basis.stride(), basis.patch(), out.steps_removed.at(c, x, y),
+  add_rows(scratch.rounded, basis.stride(), basis.patch(), out.steps_removed.at(at.c, at.x, at.y),
            out.steps_removed.stride());
-  add_rows(scratch.weights, basis.stride(), basis.patch(), out.steps_weight.at(c, x, y),
+  add_rows(scratch.weights, basis.stride(), basis.patch(), out.steps_weight.at(at.c, at.x, at.y),
            out.steps_weight.stride());
 }
 
 template <class Basis>
 HWY_INLINE void add_patch(const Basis& basis, const float* HWY_RESTRICT factors,
-                          const float* HWY_RESTRICT patch, int32_t c, int32_t x, int32_t y,
-                          Aggregate& out) {
+                          const float* HWY_RESTRICT patch, const PatchPlace& at, Aggregate& out) {
   const DRow d;
   const int32_t n = static_cast<int32_t>(hn::Lanes(d)), side = basis.patch();
   const ptrdiff_t stride = out.removed.stride();
-  float* HWY_RESTRICT sum = out.removed.at(c, x, y);
-  float* HWY_RESTRICT weight = out.weight.at(c, x, y);
+  float* HWY_RESTRICT sum = out.removed.at(at.c, at.x, at.y);
+  float* HWY_RESTRICT weight = out.weight.at(at.c, at.x, at.y);
   for (int32_t row = 0; row < side; ++row) {
     int32_t i = 0;
     for (; i + n <= side; i += n) {
@@ -197,11 +204,11 @@ HWY_INLINE void filter_with(const Basis& basis, const GroupFilter& filter, const
   const Planes& guide = first ? *filter.noisy : *filter.pilot;
   const float base = *guide.at(c, group.x[0], group.y[0]);
   float weight;
-  analyse(basis, *filter.noisy, c, group, base, scratch.temporary, scratch.noisy);
+  analyse(basis, {*filter.noisy, c, group, base}, scratch.temporary, scratch.noisy);
   if (first) {
     weight = 1.0f / static_cast<float>(hard_threshold(scratch.noisy, group.count, size, shrink));
   } else {
-    analyse(basis, guide, c, group, base, scratch.temporary, scratch.pilot);
+    analyse(basis, {guide, c, group, base}, scratch.temporary, scratch.pilot);
     weight =
         1.0f / wiener(scratch.noisy, scratch.pilot, scratch.temporary, group.count, size, shrink);
   }
@@ -213,11 +220,11 @@ HWY_INLINE void filter_with(const Basis& basis, const GroupFilter& filter, const
     if (!filter.out->takes(group.x[i], group.y[i], tables.patch)) continue;
     float* patch = scratch.noisy + i * size;
     basis.inverse(scratch.temporary, patch);
-    const int32_t x = group.x[i], y = group.y[i];
+    const PatchPlace at{c, group.x[i], group.y[i]};
     if (first) {
-      add_steps(basis, patch, scale.largest, c, x, y, scratch, *filter.out);
+      add_steps(basis, patch, scale.largest, at, scratch, *filter.out);
     } else {
-      add_patch(basis, scratch.factors, patch, c, x, y, *filter.out);
+      add_patch(basis, scratch.factors, patch, at, *filter.out);
     }
   }
 }
@@ -245,7 +252,7 @@ void add_group(const GroupFilter& filter, const PatchGroup& group, int32_t c, fl
   for (int32_t i = 0; i < group.count; ++i) {
     const int32_t x = group.x[i], y = group.y[i];
     if (!filter.out->takes(x, y, filter.tables->patch)) continue;
-    add_steps(basis, scratch.noisy + i * size, scale.largest, c, x, y, scratch, *filter.out);
+    add_steps(basis, scratch.noisy + i * size, scale.largest, {c, x, y}, scratch, *filter.out);
   }
 }
 
@@ -296,12 +303,20 @@ void clear_rows(BasicPlanes<T>& planes, int32_t c, int32_t y0, int32_t y1) {
   }
 }
 
+// removed / weight * ratio is what the estimate takes from the picture.
 template <typename T>
-void estimate_rows(const BasicPlanes<T>& removed, const BasicPlanes<T>& weight, float ratio,
-                   const Rect& rows, const Planes& noisy, int32_t c, Planes& out) {
+struct Quotient {
+  const BasicPlanes<T>&removed, &weight;
+  float ratio;
+};
+
+template <typename T>
+void estimate_rows(const Quotient<T>& sums, const Rect& rows, const Planes& noisy, int32_t c,
+                   Planes& out) {
+  const float ratio = sums.ratio;
   for (int32_t y = rows.y; y < rows.bottom(); ++y) {
-    const T* value = removed.at(c, rows.x, y);
-    const T* by = weight.at(c, rows.x, y);
+    const T* value = sums.removed.at(c, rows.x, y);
+    const T* by = sums.weight.at(c, rows.x, y);
     const float* source = noisy.at(c, rows.x, y);
     float* to = out.at(c, rows.x, y);
     for (int32_t x = 0; x < rows.width; ++x) {
@@ -327,9 +342,9 @@ void Aggregate::estimate(const Bm3dStage& stage, const Planes& noisy, int32_t c,
   const Rect rows{wanted.x, y0, wanted.width, y1 - y0};
   if (first_stage()) {
     const float ratio = first_stage_sums(stage.group, stage.shrink[c]).ratio;
-    estimate_rows(steps_removed, steps_weight, ratio, rows, noisy, c, out);
+    estimate_rows<int64_t>({steps_removed, steps_weight, ratio}, rows, noisy, c, out);
   } else {
-    estimate_rows(removed, weight, 1.0f, rows, noisy, c, out);
+    estimate_rows<float>({removed, weight, 1.0f}, rows, noisy, c, out);
   }
 }
 

@@ -58,6 +58,11 @@ struct FilterScratch {
   alignas(64) int32_t rounded[kMaxPatch * kMaxPatch];
 };
 
+// A patch in one channel, by its first pixel.
+struct PatchPlace {
+  int32_t c, x, y;
+};
+
 struct GroupFilter {
   const Bm3dStage* stage;
   const FilterTables* tables;

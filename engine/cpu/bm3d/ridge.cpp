@@ -47,21 +47,25 @@ HWY_INLINE void gather(const Planes& plane, int32_t c, const PatchGroup& group, 
   }
 }
 
-// out rows i..i+3 = sum over p of a[p * step_p + (i..i+3) * step_i] times row p of b; `count`
-// columns.
-HWY_INLINE void four_rows(const float* HWY_RESTRICT a, int32_t step_p, int32_t step_i,
-                          const float* HWY_RESTRICT b, int32_t terms, int32_t count,
-                          float* HWY_RESTRICT out) {
+// Floats from one term of a sum to the next, and from one row of sums to the next.
+struct Steps {
+  int32_t term, row;
+};
+
+// out rows i..i+3 = sum over p of a[p * steps.term + (i..i+3) * steps.row] times row p of b;
+// `count` columns.
+HWY_INLINE void four_rows(const float* HWY_RESTRICT a, Steps steps, const float* HWY_RESTRICT b,
+                          int32_t terms, int32_t count, float* HWY_RESTRICT out) {
   const DGroup d;
   for (int32_t j = 0; j < count; j += lanes()) {
     auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
     for (int32_t p = 0; p < terms; ++p) {
-      const float* left = a + p * step_p;
+      const float* left = a + p * steps.term;
       const auto right = hn::Load(d, b + p * kMaxGroup + j);
       s0 = hn::Add(s0, hn::Mul(hn::Set(d, left[0]), right));
-      s1 = hn::Add(s1, hn::Mul(hn::Set(d, left[step_i]), right));
-      s2 = hn::Add(s2, hn::Mul(hn::Set(d, left[2 * step_i]), right));
-      s3 = hn::Add(s3, hn::Mul(hn::Set(d, left[3 * step_i]), right));
+      s1 = hn::Add(s1, hn::Mul(hn::Set(d, left[steps.row]), right));
+      s2 = hn::Add(s2, hn::Mul(hn::Set(d, left[2 * steps.row]), right));
+      s3 = hn::Add(s3, hn::Mul(hn::Set(d, left[3 * steps.row]), right));
     }
     hn::Store(s0, d, out + j);
     hn::Store(s1, d, out + kMaxGroup + j);
@@ -107,11 +111,11 @@ HWY_INLINE void weigh(const float* HWY_RESTRICT inverse, int32_t count, int32_t 
 
 // `removed` is n v (X X' + ridge 1)^-1 Y with its sign turned.
 HWY_INLINE void add_patch(const FilterTables& tables, const float* HWY_RESTRICT removed,
-                          float weight, int32_t c, int32_t x, int32_t y, Aggregate& out) {
+                          float weight, const PatchPlace& at, Aggregate& out) {
   const int32_t side = tables.patch;
   const ptrdiff_t stride = out.removed.stride();
-  float* HWY_RESTRICT sum = out.removed.at(c, x, y);
-  float* HWY_RESTRICT weights = out.weight.at(c, x, y);
+  float* HWY_RESTRICT sum = out.removed.at(at.c, at.x, at.y);
+  float* HWY_RESTRICT weights = out.weight.at(at.c, at.x, at.y);
   for (int32_t row = 0; row < side; ++row, sum += stride, weights += stride) {
     const float* window = tables.window + row * tables.stride;
     for (int32_t i = 0; i < side; ++i, removed += kMaxGroup) {
@@ -134,7 +138,7 @@ void filter_ridge(const GroupFilter& filter, const PatchGroup& group, int32_t c)
   gather(*filter.noisy, c, group, tables.patch, base, noisy);
   gather(*filter.pilot, c, group, tables.patch, base, pilot);
   for (int32_t i = 0; i < count; i += 4) {
-    four_rows(pilot + i, kMaxGroup, 1, pilot, pixels, count, matrix + i * kMaxGroup);
+    four_rows(pilot + i, {kMaxGroup, 1}, pilot, pixels, count, matrix + i * kMaxGroup);
   }
   float energy = 0;
   for (int32_t i = 0; i < count; ++i) energy += matrix[i * (kMaxGroup + 1)];
@@ -155,11 +159,11 @@ void filter_ridge(const GroupFilter& filter, const PatchGroup& group, int32_t c)
   weigh(matrix, count, pixels, weights);
   // The pilot's place takes what is removed, rows of pixels.
   for (int32_t p = 0; p < pixels; p += 4) {
-    four_rows(noisy + p * kMaxGroup, 1, kMaxGroup, matrix, count, count, pilot + p * kMaxGroup);
+    four_rows(noisy + p * kMaxGroup, {1, kMaxGroup}, matrix, count, count, pilot + p * kMaxGroup);
   }
   for (int32_t i = 0; i < count; ++i) {
     if (!filter.out->takes(group.x[i], group.y[i], tables.patch)) continue;
-    add_patch(tables, pilot + i, weights[i], c, group.x[i], group.y[i], *filter.out);
+    add_patch(tables, pilot + i, weights[i], {c, group.x[i], group.y[i]}, *filter.out);
   }
 }
 

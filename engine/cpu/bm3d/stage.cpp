@@ -237,12 +237,11 @@ Planes run_bm3d_stage(const Bm3dStageJob& job) {
   return StageRun(job).run();
 }
 
-uint64_t bm3d_stage_bytes(const Bm3dStage& stage, int32_t channels, bool first_stage,
-                          const Rect& wanted, int32_t width, int32_t height, int32_t threads) {
-  const Rect sums = clip(expand(wanted, stage.patch - 1), width, height);
-  return Aggregate::bytes(channels, sums, first_stage) +
-         Planes::bytes(channels, wanted.width, wanted.height) +
-         MatchPlane::bytes(bm3d_support(stage, wanted, width, height), stage) +
+uint64_t bm3d_stage_bytes(const Bm3dStage& stage, bool first_stage, const LevelSize& size,
+                          int32_t threads) {
+  const Rect whole{0, 0, size.width, size.height};
+  return Aggregate::bytes(size.channels, whole, first_stage) +
+         Planes::bytes(size.channels, size.width, size.height) + MatchPlane::bytes(whole, stage) +
          threads * worker_bytes(stage);
 }
 

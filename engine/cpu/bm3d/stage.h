@@ -6,6 +6,7 @@
 
 #include "engine/boundary/plan.h"
 #include "engine/boundary/rect.h"
+#include "engine/cpu/frame/method.h"
 #include "engine/cpu/frame/planes.h"
 #include "engine/progress.h"
 #include "engine/thread_pool.h"
@@ -30,8 +31,8 @@ Rect bm3d_support(const Bm3dStage& stage, const Rect& wanted, int32_t width, int
 // The stage's estimate, over at least `wanted`.
 Planes run_bm3d_stage(const Bm3dStageJob& job);
 
-// Bytes that run_bm3d_stage holds at most, its result included.
-uint64_t bm3d_stage_bytes(const Bm3dStage& stage, int32_t channels, bool first_stage,
-                          const Rect& wanted, int32_t width, int32_t height, int32_t threads);
+// Bytes that run_bm3d_stage holds at most, its result included, for a whole image.
+uint64_t bm3d_stage_bytes(const Bm3dStage& stage, bool first_stage, const LevelSize& size,
+                          int32_t threads);
 
 }  // namespace grainless

@@ -140,16 +140,21 @@ void over_rows(const Rect& rect, ThreadPool& pool, const std::function<void(int3
   });
 }
 
-void store_pixel(const Plan& plan, const void* from, const Planes& source, const Planes& result,
-                 int32_t x, int32_t y, void* to) {
+// What a pixel is made of again: the result, and the source for its share of detail.
+struct Layers {
+  const Planes &source, &result;
+};
+
+void store_pixel(const Plan& plan, const Layers& layers, int32_t x, int32_t y, const void* from,
+                 void* to) {
   const PixelFormat format = plan.format;
   if (!pixel_is_valid(from, format, plan.valid)) {
     std::memcpy(to, from, format.pixel_bytes());
     return;
   }
   float plane[kMaxChannels] = {};
-  for (int32_t c = 0; c < plan.channels; ++c) plane[c] = *result.at(c, x, y);
-  plane[0] += plan.detail * (*source.at(0, x, y) - plane[0]);
+  for (int32_t c = 0; c < plan.channels; ++c) plane[c] = *layers.result.at(c, x, y);
+  plane[0] += plan.detail * (*layers.source.at(0, x, y) - plane[0]);
   if (format.colours() == 1) {
     store_component(to, format.component, 0, plane[0]);
   } else {
@@ -186,7 +191,7 @@ void pixels_from_planes(const Plan& plan, const AbiTile& tile, const Planes& sou
                             tile.target,       static_cast<ptrdiff_t>(tile.target_row_bytes)};
   over_rows(tile.out, pool, [&](int32_t y) {
     for (int32_t x = tile.out.x; x < tile.out.right(); ++x) {
-      store_pixel(plan, pixel_at(image, x, y), source, result, x, y, pixel_at(target, x, y));
+      store_pixel(plan, {source, result}, x, y, pixel_at(image, x, y), pixel_at(target, x, y));
     }
   });
 }

@@ -17,20 +17,27 @@ void for_rows(int32_t channels, const Rect& rect, ThreadPool& pool, const Body& 
                     [&](int32_t i, int32_t) { body(i / rect.height, rect.y + i % rect.height); });
 }
 
+// Planes of a level, and its whole image.
+struct LevelPlanes {
+  const Planes& planes;
+  const Rect& image;
+};
+
 // Where luma shows an edge, less of chroma's difference is taken (pyramid.h). `difference` is
-// result - down(filtered).
-void guide_chroma(const Planes& result, const Planes& difference, const Rect& image, float guide,
-                  Planes& target, ThreadPool& pool) {
+// coarse - down(filtered).
+void guide_chroma(const LevelPlanes& coarse, const Planes& difference, float guide, Planes& target,
+                  ThreadPool& pool) {
+  const auto& [result, image] = coarse;
   const Rect &rect = target.rect(), &all = result.rect();
   for_rows(1, rect, pool, [&](int32_t, int32_t y) {
     for (int32_t x = rect.x; x < rect.right(); ++x) {
       float luma[kGuideSide * kGuideSide];
       for (int32_t j = 0; j < kGuideSide; ++j) {
         const int32_t row = std::clamp(y + j - kGuideReach, 0, image.height - 1);
-        const float *coarse = result.at(0, all.x, row), *change = difference.at(0, all.x, row);
+        const float *value = result.at(0, all.x, row), *change = difference.at(0, all.x, row);
         for (int32_t i = 0; i < kGuideSide; ++i) {
           const int32_t at = std::clamp(x + i - kGuideReach, 0, image.width - 1) - all.x;
-          luma[j * kGuideSide + i] = coarse[at] - change[at];
+          luma[j * kGuideSide + i] = value[at] - change[at];
         }
       }
       const float share = chroma_share(luma, guide);
@@ -41,18 +48,19 @@ void guide_chroma(const Planes& result, const Planes& difference, const Rect& im
   });
 }
 
-// What the coarser result says otherwise than the finer one: result - down(filtered), smoothed;
+// What the coarser result says otherwise than the finer one: coarse - down(fine), smoothed;
 // guided, if guide is not 0. The plane covers `rect`; pixels beyond the image repeat its border.
-Planes correction(const Planes& result, const Planes& filtered, const Rect& fine_image,
-                  const Rect& image, const Rect& rect, float guide, ThreadPool& pool) {
+Planes correction(const LevelPlanes& coarse, const LevelPlanes& fine, const Rect& rect, float guide,
+                  ThreadPool& pool) {
+  const auto& [result, image] = coarse;
   Planes difference(result.channels(), result.rect());
-  halve(filtered, fine_image, difference, pool);
+  halve(fine.planes, fine.image, difference, pool);
   Planes smoothed(result.channels(), rect);
   const Rect& all = result.rect();
   for_rows(result.channels(), all, pool, [&](int32_t c, int32_t y) {
-    const float* coarse = result.at(c, all.x, y);
+    const float* value = result.at(c, all.x, y);
     float* out = difference.at(c, all.x, y);
-    for (int32_t x = 0; x < all.width; ++x) out[x] = coarse[x] - out[x];
+    for (int32_t x = 0; x < all.width; ++x) out[x] = value[x] - out[x];
   });
   for_rows(guide > 0 ? 1 : result.channels(), rect, pool, [&](int32_t c, int32_t y) {
     const float* rows[3] = {difference.at(c, all.x, std::max(y - 1, 0)) - all.x,
@@ -67,7 +75,7 @@ Planes correction(const Planes& result, const Planes& filtered, const Rect& fine
                             column(std::min(x + 1, image.width - 1)));
     }
   });
-  if (guide > 0) guide_chroma(result, difference, image, guide, smoothed, pool);
+  if (guide > 0) guide_chroma(coarse, difference, guide, smoothed, pool);
   return smoothed;
 }
 
@@ -121,16 +129,19 @@ Rect levels_source(const Plan& plan, int32_t width, int32_t height, const Rect& 
   return level[0].held;
 }
 
-void run_levels(const Plan& plan, int32_t width, int32_t height, const Planes& source,
-                Planes& target, ThreadPool& pool, const Callbacks& callbacks) {
-  const int32_t count = pyramid_levels(plan, width, height);
+void run_levels(const Plan& plan, const MethodJob& job) {
+  const CpuMethod& method = cpu_method(plan.method);
+  const int32_t count = pyramid_levels(plan, job.image_width, job.image_height);
+  MethodJob level_job = job;
   if (count == 1) {
-    cpu_method(plan.method)
-        .run({&plan.level[0], width, height, &source, &target, &pool, &callbacks});
-    return;
+    level_job.level = &plan.level[0];
+    return method.run(level_job);
   }
+  const Planes& source = *job.source;
+  Planes& target = *job.target;
+  ThreadPool& pool = *job.pool;
   PyramidLevel level[kMaxLevels];
-  plan_pyramid(plan, count, width, height, target.rect(), level);
+  plan_pyramid(plan, count, job.image_width, job.image_height, target.rect(), level);
   std::vector<Planes> held(count);  // of levels 1 and up
   for (int32_t l = 1; l < count; ++l) {
     held[l] = Planes(plan.channels, level[l].held);
@@ -138,18 +149,17 @@ void run_levels(const Plan& plan, int32_t width, int32_t height, const Planes& s
   }
   Planes coarser;
   for (int32_t l = count - 1; l >= 0; --l) {
-    const Callbacks part = part_of(callbacks, l, count);
+    const Callbacks part = part_of(*job.callbacks, l, count);
     Planes filtered(plan.channels, level[l].filtered);
-    cpu_method(plan.method)
-        .run({&plan.level[l], level[l].image.width, level[l].image.height,
-              l == 0 ? &source : &held[l], &filtered, &pool, &part});
+    method.run({&plan.level[l], level[l].image.width, level[l].image.height,
+                l == 0 ? &source : &held[l], &filtered, &pool, &part});
     held[l] = {};
     if (l == count - 1) {
       coarser = std::move(filtered);
       continue;
     }
     const Planes smoothed =
-        correction(coarser, filtered, level[l].image, level[l + 1].image,
+        correction({coarser, level[l + 1].image}, {filtered, level[l].image},
                    correction_rect(level[l], level[l + 1]), plan.level[l + 1].guide, pool);
     Planes result(l == 0 ? Planes() : Planes(plan.channels, level[l].result));
     add_upsampled(smoothed, level[l + 1].image, filtered, l == 0 ? target : result, pool);

@@ -16,12 +16,15 @@ namespace {
 // megabytes of cache.
 constexpr int32_t kAtOnce = 16;
 
-// The volume's planes, made when they are first needed and dropped when the work has passed.
-class Layers {
+// Holds the volume's planes, made when they are first needed and dropped when the work has passed.
+class SlabRun {
  public:
-  Layers(const AbiSlab& slab, const Plan& plan, ThreadPool& pool)
-      : slab_(slab), plan_(plan), pool_(pool), planes_(slab.layers) {}
+  SlabRun(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab, ThreadPool& pool)
+      : plan_(plan), volume_(volume), slab_(slab), pool_(pool), planes_(slab.layers) {}
 
+  void run(int32_t first, int32_t end, const Callbacks& callbacks);
+
+ private:
   const Planes* hold(int32_t z) {
     if (!planes_[z]) {
       const AbiTile tile = tile_of(z);
@@ -47,28 +50,26 @@ class Layers {
             source.data, source.row_bytes, target.data, target.row_bytes};
   }
 
- private:
-  const AbiSlab& slab_;
   const Plan& plan_;
+  const VolumePlan& volume_;
+  const AbiSlab& slab_;
   ThreadPool& pool_;
   std::vector<std::unique_ptr<Planes>> planes_;
 };
 
-void run_layers(const VolumePlan& volume, const Plan& plan, Layers& layers, int32_t count,
-                int32_t first, int32_t end, ThreadPool& pool, const Callbacks& callbacks) {
-  layers.drop_before(std::max(0, first - volume.reach()));
-  for (int32_t z = first - volume.reach(); z < end + volume.reach(); ++z) {
-    layers.hold(reflect(z, count));
+// The volume's layers first .. end - 1.
+void SlabRun::run(int32_t first, int32_t end, const Callbacks& callbacks) {
+  drop_before(std::max(0, first - volume_.reach()));
+  for (int32_t z = first - volume_.reach(); z < end + volume_.reach(); ++z) {
+    hold(reflect(z, slab_.layers));
   }
   std::vector<Planes> results;
   std::vector<Planes*> targets;
-  for (int32_t z = first; z < end; ++z) {
-    results.emplace_back(plan.channels, layers.hold(z)->rect());
-  }
+  for (int32_t z = first; z < end; ++z) results.emplace_back(plan_.channels, hold(z)->rect());
   for (Planes& result : results) targets.push_back(&result);
-  run_nlm_volume({&volume, layers.pointers(), first, targets, &pool, &callbacks});
+  run_nlm_volume({&volume_, pointers(), first, targets, &pool_, &callbacks});
   for (int32_t z = first; z < end; ++z) {
-    pixels_from_planes(plan, layers.tile_of(z), *layers.hold(z), results[z - first], pool);
+    pixels_from_planes(plan_, tile_of(z), *hold(z), results[z - first], pool_);
   }
 }
 
@@ -76,19 +77,20 @@ void run_layers(const VolumePlan& volume, const Plan& plan, Layers& layers, int3
 
 void run_volume_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
                      ThreadPool& pool, const Callbacks& callbacks) {
-  Layers layers(slab, plan, pool);
+  SlabRun slab_run(plan, volume, slab, pool);
   for (int32_t done = 0; done < slab.out_layers; done += kAtOnce) {
     const int32_t count = std::min(kAtOnce, slab.out_layers - done);
     const Callbacks part{callbacks.cancel, [&](double fraction) {
                            callbacks.report((done + fraction * count) / slab.out_layers);
                          }};
     const int32_t first = slab.out_first + done;
-    run_layers(volume, plan, layers, slab.layers, first, first + count, pool, part);
+    slab_run.run(first, first + count, part);
   }
 }
 
-uint64_t volume_slab_bytes(const Plan& plan, const VolumePlan& volume, int32_t width,
-                           int32_t height, int32_t in_layers, int32_t out_layers, int32_t threads) {
+uint64_t volume_slab_bytes(const Plan& plan, const VolumePlan& volume, const SlabSize& size,
+                           int32_t threads) {
+  const auto& [width, height, in_layers, out_layers] = size;
   const int32_t count = std::min(kAtOnce, out_layers);
   const int32_t held = std::min(count + 2 * volume.reach(), in_layers);
   return nlm_volume_bytes(volume, plan.channels, width, height, count, threads) +

@@ -12,8 +12,13 @@ namespace grainless {
 void run_volume_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
                      ThreadPool& pool, const Callbacks& callbacks);
 
+// Pixels of a layer, and layers that are read and filled.
+struct SlabSize {
+  int32_t width, height, in_layers, out_layers;
+};
+
 // The most bytes of working memory it takes.
-uint64_t volume_slab_bytes(const Plan& plan, const VolumePlan& volume, int32_t width,
-                           int32_t height, int32_t in_layers, int32_t out_layers, int32_t threads);
+uint64_t volume_slab_bytes(const Plan& plan, const VolumePlan& volume, const SlabSize& size,
+                           int32_t threads);
 
 }  // namespace grainless
