@@ -67,14 +67,21 @@ __device__ __forceinline__ float pixel_at(const DevicePlanes& planes, int channe
       channel)[static_cast<size_t>(y - planes.rect.y) * planes.stride + x - planes.rect.x];
 }
 
-__device__ void load_group(const DevicePlanes& planes, int channel, int patch, int count, int x,
-                           int y, const uint16_t* entries, float base, float* group) {
+// Where a group's patches stand.
+struct GroupPlaces {
+  int x, y;  // the search window's first pixel
+  int count;
+  const uint16_t* entries;
+};
+
+__device__ void load_group(const DevicePlanes& planes, int channel, int patch,
+                           const GroupPlaces& places, float base, float* group) {
   const float* plane = planes.plane(channel);
   const int size = patch * patch;
-  for (int i = threadIdx.x; i < count * size; i += kThreads) {
-    const int entry = entries[i / size], pixel = i % size;
-    const int px = x + (entry & 63) + pixel % patch - planes.rect.x;
-    const int py = y + (entry >> 6) + pixel / patch - planes.rect.y;
+  for (int i = threadIdx.x; i < places.count * size; i += kThreads) {
+    const int entry = places.entries[i / size], pixel = i % size;
+    const int px = places.x + (entry & 63) + pixel % patch - planes.rect.x;
+    const int py = places.y + (entry >> 6) + pixel / patch - planes.rect.y;
     group[i] = plane[static_cast<size_t>(py) * planes.stride + px] - base;
   }
   __syncthreads();
@@ -108,14 +115,15 @@ __device__ float block_sum(float v) {
   return sums[0];
 }
 
-__device__ void add_group(const AnyArgs& args, int x, int y, int count, const uint16_t* entries,
-                          const float* group, float weight) {
+__device__ void add_group(const AnyArgs& args, const GroupPlaces& places, const float* group,
+                          float weight) {
   const int patch = args.stage.patch, size = patch * patch;
   const bool first = args.pilot.data == nullptr;
   const Bm3dSumScale scale = first_stage_sums(args.stage.group, args.stage.shrink[args.channel]);
-  for (int i = threadIdx.x; i < count * size; i += kThreads) {
-    const int entry = entries[i / size], pixel = i % size;
-    const int px = x + (entry & 63) + pixel % patch, py = y + (entry >> 6) + pixel / patch;
+  for (int i = threadIdx.x; i < places.count * size; i += kThreads) {
+    const int entry = places.entries[i / size], pixel = i % size;
+    const int px = places.x + (entry & 63) + pixel % patch;
+    const int py = places.y + (entry >> 6) + pixel / patch;
     const int ox = px - args.out.rect.x, oy = py - args.out.rect.y;
     if (ox < 0 || ox >= args.out.rect.width || oy < 0 || oy >= args.out.rect.height) continue;
     PixelSums* const to = args.sums + static_cast<size_t>(oy) * args.out.rect.width + ox;
@@ -140,14 +148,15 @@ __global__ void __launch_bounds__(kThreads) filter_groups(const __grid_constant_
   while (count < stage.group && entries[count] != kNoPatch) ++count;
   const int x = args.grid.x(args.grid.column + blockIdx.x) - stage.radius;
   const int y = args.grid.y(args.grid.row + row) - stage.radius;
+  const GroupPlaces places{x, y, count, entries};
   float* group = shared;
   float* pilot = args.pilot.data != nullptr ? shared + count * size : nullptr;
   const float base = pixel_at(pilot != nullptr ? args.pilot : args.noisy, args.channel,
                               x + stage.radius, y + stage.radius);
-  load_group(args.noisy, args.channel, patch, count, x, y, entries, base, group);
+  load_group(args.noisy, args.channel, patch, places, base, group);
   transform(stage.forward, patch, count, group);
   if (pilot != nullptr) {
-    load_group(args.pilot, args.channel, patch, count, x, y, entries, base, pilot);
+    load_group(args.pilot, args.channel, patch, places, base, pilot);
     transform(stage.forward, patch, count, pilot);
   }
   float sum = 0;
@@ -160,7 +169,7 @@ __global__ void __launch_bounds__(kThreads) filter_groups(const __grid_constant_
   }
   const float weight = 1.0f / block_sum(sum);
   transform(stage.inverse, patch, count, group);
-  add_group(args, x, y, count, entries, group, weight);
+  add_group(args, places, group, weight);
 }
 
 }  // namespace

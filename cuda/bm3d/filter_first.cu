@@ -81,6 +81,13 @@ struct Region {
   int *weight, *high, *low;
 };
 
+// A warp's group: the search window's first pixel, its index in the region, and the lane's patch.
+struct GroupPlaces {
+  const float* window;
+  int corner;
+  unsigned entry;
+};
+
 // One warp's group of kCount patches.
 template <class Basis, int kCount>
 class Group {
@@ -96,16 +103,14 @@ class Group {
         column_(lane_ % kSide),
         active_(quarter_ < kCount) {}
 
-  // `window` is the search window's first pixel, entry the lane's patch.
-  __device__ __forceinline__ void run(const float* window, unsigned entry, const Region& region,
-                                      int corner) {
-    load(window, entry);
+  __device__ __forceinline__ void run(const GroupPlaces& places, const Region& region) {
+    load(places.window, places.entry);
     forward();
     haar_forward();
     const int retained = hard_threshold();
     haar_inverse();
     inverse();
-    add(1.0f / static_cast<float>(retained), entry, region, corner);
+    add(1.0f / static_cast<float>(retained), places, region);
   }
 
  private:
@@ -240,9 +245,8 @@ class Group {
     return retained;
   }
 
-  // `corner` is the search window's first pixel in the region.
-  __device__ __forceinline__ void add(float weight, unsigned entry, const Region& region,
-                                      int corner) {
+  __device__ __forceinline__ void add(float weight, const GroupPlaces& places,
+                                      const Region& region) {
     int w[kSide];
     float factor[kSide];
 #pragma unroll
@@ -253,8 +257,9 @@ class Group {
     }
 #pragma unroll
     for (int k = 0; k < kOwn; ++k) {
-      const unsigned at = patch(entry, k);
-      int pixel = corner + static_cast<int>(at >> 6) * args_.region_width + (at & 63u) + column_;
+      const unsigned at = patch(places.entry, k);
+      int pixel =
+          places.corner + static_cast<int>(at >> 6) * args_.region_width + (at & 63u) + column_;
       if (!active_) continue;
 #pragma unroll
       for (int i = 0; i < kSide; ++i, pixel += args_.region_width) {
@@ -292,22 +297,22 @@ __device__ void add_region(const FirstArgs& args, const Region& region, int x0, 
 
 template <class Basis, int kLargest>
 __device__ __forceinline__ void filter_group(const FirstArgs& args, float* exchange, float kaiser,
-                                             int count, const float* window, unsigned entry,
-                                             const Region& region, int corner) {
+                                             int count, const GroupPlaces& places,
+                                             const Region& region) {
   switch (count) {
     case 1:
-      return Group<Basis, 1>(args, exchange, kaiser).run(window, entry, region, corner);
+      return Group<Basis, 1>(args, exchange, kaiser).run(places, region);
     case 2:
-      return Group<Basis, 2>(args, exchange, kaiser).run(window, entry, region, corner);
+      return Group<Basis, 2>(args, exchange, kaiser).run(places, region);
     case 4:
-      return Group<Basis, 4>(args, exchange, kaiser).run(window, entry, region, corner);
+      return Group<Basis, 4>(args, exchange, kaiser).run(places, region);
     case 8:
-      return Group<Basis, 8>(args, exchange, kaiser).run(window, entry, region, corner);
+      return Group<Basis, 8>(args, exchange, kaiser).run(places, region);
     case 16:
-      return Group<Basis, 16>(args, exchange, kaiser).run(window, entry, region, corner);
+      return Group<Basis, 16>(args, exchange, kaiser).run(places, region);
     case 32:
       if constexpr (kLargest >= 32) {
-        return Group<Basis, 32>(args, exchange, kaiser).run(window, entry, region, corner);
+        return Group<Basis, 32>(args, exchange, kaiser).run(places, region);
       }
   }
 }
@@ -341,8 +346,8 @@ __global__ void __launch_bounds__(kMostWarps * 32, kLargest > 16 ? 2 : 3)
     const int y = grid.y(grid.row + row) - args.radius;
     const float* window =
         args.noisy + static_cast<ptrdiff_t>(y - args.rect.y) * args.stride + x - args.rect.x;
-    filter_group<Basis, kLargest>(args, exchange, kaiser, count, window, entry, region,
-                                  (y - y0) * args.region_width + x - x0);
+    const GroupPlaces places{window, (y - y0) * args.region_width + x - x0, entry};
+    filter_group<Basis, kLargest>(args, exchange, kaiser, count, places, region);
   }
   __syncthreads();
   add_region(args, region, x0, y0);

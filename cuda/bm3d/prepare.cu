@@ -21,16 +21,26 @@ __global__ void match_values(const float* source, int stride, int width, int hei
   }
 }
 
-__global__ void finish(const PixelSums* sums, const float* noisy, int noisy_stride, float* out,
-                       int out_stride, int width, int height, float ratio) {
-  const int x = blockIdx.x * kThreads + threadIdx.x;
-  if (x >= width) return;
-  for (int y = blockIdx.y; y < height; y += gridDim.y) {
-    const PixelSums pixel = sums[static_cast<size_t>(y) * width + x];
-    const float removed = static_cast<float>(static_cast<long long>(pixel.removed));
-    const float mean = removed / static_cast<float>(static_cast<long long>(pixel.weight));
+// A channel's estimate: noisy - (mean of what was removed) * ratio.
+struct Estimate {
+  const float* noisy;  // at out's first pixel
+  float* out;
+  int noisy_stride, out_stride, width, height;
+  float ratio;
+
+  __device__ void set(int x, int y, float mean) const {
     out[static_cast<size_t>(y) * out_stride + x] =
         noisy[static_cast<size_t>(y) * noisy_stride + x] - mean * ratio;
+  }
+};
+
+__global__ void finish(const PixelSums* sums, const Estimate estimate) {
+  const int x = blockIdx.x * kThreads + threadIdx.x, width = estimate.width;
+  if (x >= width) return;
+  for (int y = blockIdx.y; y < estimate.height; y += gridDim.y) {
+    const PixelSums pixel = sums[static_cast<size_t>(y) * width + x];
+    const float removed = static_cast<float>(static_cast<long long>(pixel.removed));
+    estimate.set(x, y, removed / static_cast<float>(static_cast<long long>(pixel.weight)));
   }
 }
 
@@ -39,16 +49,15 @@ constexpr int kTileWidth = 64, kTileHeight = 16, kReach = 7;
 
 struct FinishArgs {
   PatchSums sums;
-  const float* noisy;  // at out's first pixel
-  float* out;
-  int noisy_stride, out_stride, width, height;
+  Estimate estimate;
   int left, top, map_width;  // out's first pixel in the map
-  float ratio;
   float kaiser[kReach + 1];
 };
 
 __device__ float map_weight(const FinishArgs& args, int x, int y) {
-  const bool inside = x >= 0 && x < args.left + args.width && y >= 0 && y < args.top + args.height;
+  const Estimate& estimate = args.estimate;
+  const bool inside =
+      x >= 0 && x < args.left + estimate.width && y >= 0 && y < args.top + estimate.height;
   if (!inside) return 0.0f;
   return static_cast<float>(args.sums.weight[static_cast<size_t>(y) * args.map_width + x]);
 }
@@ -58,6 +67,7 @@ __global__ void __launch_bounds__(kThreads)
     finish_patches(const __grid_constant__ FinishArgs args) {
   constexpr int kMapWidth = kTileWidth + kReach, kMapHeight = kTileHeight + kReach;
   __shared__ float map[kMapHeight][kMapWidth + 1], rows[kMapHeight][kTileWidth];
+  const Estimate& estimate = args.estimate;
   const int x0 = blockIdx.x * kTileWidth, y0 = blockIdx.y * kTileHeight;
   for (int i = threadIdx.x; i < kMapWidth * kMapHeight; i += kThreads) {
     const int x = i % kMapWidth, y = i / kMapWidth;
@@ -73,38 +83,29 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   for (int i = threadIdx.x; i < kTileWidth * kTileHeight; i += kThreads) {
     const int tx = i % kTileWidth, ty = i / kTileWidth, x = x0 + tx, y = y0 + ty;
-    if (x >= args.width || y >= args.height) continue;
+    if (x >= estimate.width || y >= estimate.height) continue;
     float weight = 0;
     for (int k = 0; k <= kReach; ++k) weight += args.kaiser[k] * rows[ty + kReach - k][tx];
-    const unsigned long long removed = args.sums.removed[static_cast<size_t>(y) * args.width + x];
-    const float mean = static_cast<float>(static_cast<long long>(removed)) / weight;
-    args.out[static_cast<size_t>(y) * args.out_stride + x] =
-        args.noisy[static_cast<size_t>(y) * args.noisy_stride + x] - mean * args.ratio;
+    const unsigned long long removed =
+        args.sums.removed[static_cast<size_t>(y) * estimate.width + x];
+    estimate.set(x, y, static_cast<float>(static_cast<long long>(removed)) / weight);
   }
 }
 
-const float* noisy_at_out(const StageJob& job, int c) {
+Estimate estimate_of(const StageJob& job, int c, float ratio) {
   const Rect &rect = job.out.rect, &from = job.noisy.rect;
-  return job.noisy.plane(c) + static_cast<size_t>(rect.y - from.y) * job.noisy.stride + rect.x -
-         from.x;
+  const float* noisy = job.noisy.plane(c) +
+                       static_cast<size_t>(rect.y - from.y) * job.noisy.stride + rect.x - from.x;
+  return {noisy, job.out.plane(c), job.noisy.stride, job.out.stride, rect.width, rect.height,
+          ratio};
 }
 
 }  // namespace
 
 void finish_channel_of_patches(const StageJob& job, int c, float ratio) {
   const Rect &rect = job.out.rect, map = job.map_rect();
-  FinishArgs args{job.patch_sums(),
-                  noisy_at_out(job, c),
-                  job.out.plane(c),
-                  job.noisy.stride,
-                  job.out.stride,
-                  rect.width,
-                  rect.height,
-                  rect.x - map.x,
-                  rect.y - map.y,
-                  map.width,
-                  ratio,
-                  {}};
+  FinishArgs args{
+      job.patch_sums(), estimate_of(job, c, ratio), rect.x - map.x, rect.y - map.y, map.width, {}};
   std::copy_n(job.stage->kaiser, job.stage->patch, args.kaiser);
   const dim3 blocks((rect.width + kTileWidth - 1) / kTileWidth,
                     (rect.height + kTileHeight - 1) / kTileHeight);
@@ -114,11 +115,8 @@ void finish_channel_of_patches(const StageJob& job, int c, float ratio) {
 
 void finish_channel(const StageJob& job, int c, float ratio) {
   const Rect& rect = job.out.rect;
-  const float* noisy = noisy_at_out(job, c);
   const dim3 blocks((rect.width + kThreads - 1) / kThreads, std::min(rect.height, 65535));
-  finish<<<blocks, kThreads, 0, job.method->stream>>>(job.sums, noisy, job.noisy.stride,
-                                                      job.out.plane(c), job.out.stride, rect.width,
-                                                      rect.height, ratio);
+  finish<<<blocks, kThreads, 0, job.method->stream>>>(job.sums, estimate_of(job, c, ratio));
   check_launch("BM3D estimate");
 }
 

@@ -162,40 +162,50 @@ AbiCallbacks callbacks_of(Part& part) {
           }};
 }
 
-void run_level(const Plan& plan, const MethodJob& whole, int level, int count, const Rect& image,
-               const DevicePlanes& source, const DevicePlanes& filtered, const Cutter& memory) {
+// A level of the pyramid on the device.
+struct DeviceLevel {
+  int number;
+  PyramidLevel shape;
+  DevicePlanes held, filtered, result;
+};
+
+// Fills level.filtered.
+void run_level(const Plan& plan, const MethodJob& whole, const DeviceLevel& level, int count,
+               const Cutter& memory) {
   MethodJob job = whole;
-  job.level = &plan.level[level];
-  job.image_width = image.width;
-  job.image_height = image.height;
-  job.source = source;
-  job.target = filtered;
+  job.level = &plan.level[level.number];
+  job.image_width = level.shape.image.width;
+  job.image_height = level.shape.image.height;
+  job.source = level.held;
+  job.target = level.filtered;
   job.scratch = memory.rest();
   job.scratch_bytes = memory.left();
-  Part part{whole.callbacks, level_share(level, count)};
+  Part part{whole.callbacks, level_share(level.number, count)};
   const AbiCallbacks callbacks = callbacks_of(part);
   if (whole.callbacks != nullptr) job.callbacks = &callbacks;
   cuda_method(plan.method).run(job);
 }
 
-// Puts the low frequencies of the coarser result in the place of filtered's.
-void recompose(const DevicePlanes& coarser, const DevicePlanes& filtered, const PyramidLevel& fine,
-               const PyramidLevel& coarse, float guide, const DevicePlanes& target, Cutter memory,
+// Fills fine.result: fine.filtered with the low frequencies of the coarser result.
+void recompose(const DeviceLevel& fine, const DeviceLevel& coarse, float guide, Cutter memory,
                cudaStream_t stream) {
+  const DevicePlanes &target = fine.result, &filtered = fine.filtered, &coarser = coarse.result;
+  const Rect& coarse_image = coarse.shape.image;
   const DevicePlanes difference = memory.planes(target.channels, coarser.rect);
-  const DevicePlanes smoothed = memory.planes(target.channels, correction_rect(fine, coarse));
-  difference_kernel<<<grid_for(difference), kBlock, 0, stream>>>(coarser, filtered, fine.image,
-                                                                 difference);
+  const DevicePlanes smoothed =
+      memory.planes(target.channels, correction_rect(fine.shape, coarse.shape));
+  difference_kernel<<<grid_for(difference), kBlock, 0, stream>>>(coarser, filtered,
+                                                                 fine.shape.image, difference);
   check_launch("difference");
   dim3 grid = grid_for(smoothed);
   if (guide > 0) grid.z = 1;  // luma's plane; the guide takes the others
-  smooth_kernel<<<grid, kBlock, 0, stream>>>(difference, coarse.image, smoothed);
+  smooth_kernel<<<grid, kBlock, 0, stream>>>(difference, coarse_image, smoothed);
   check_launch("smooth");
   if (guide > 0) {
-    guide_kernel<<<grid, kBlock, 0, stream>>>(coarser, difference, coarse.image, guide, smoothed);
+    guide_kernel<<<grid, kBlock, 0, stream>>>(coarser, difference, coarse_image, guide, smoothed);
     check_launch("guide");
   }
-  add_upsampled_kernel<<<grid_for(target), kBlock, 0, stream>>>(smoothed, coarse.image, filtered,
+  add_upsampled_kernel<<<grid_for(target), kBlock, 0, stream>>>(smoothed, coarse_image, filtered,
                                                                 target);
   check_launch("add_upsampled");
 }
@@ -210,28 +220,31 @@ Rect levels_source(const Plan& plan, int width, int height, const Rect& out) {
 
 void run_levels(const Plan& plan, const MethodJob& job) {
   const int count = pyramid_levels(plan, job.image_width, job.image_height);
-  PyramidLevel level[kMaxLevels];
-  plan_pyramid(plan, count, job.image_width, job.image_height, job.target.rect, level);
+  PyramidLevel shapes[kMaxLevels];
+  plan_pyramid(plan, count, job.image_width, job.image_height, job.target.rect, shapes);
   Cutter memory(job);
-  DevicePlanes held[kMaxLevels] = {job.source}, filtered[kMaxLevels], result[kMaxLevels];
+  DeviceLevel levels[kMaxLevels];
   const int channels = job.target.channels;
   for (int l = 0; l < count; ++l) {
+    DeviceLevel& level = levels[l];
+    level.number = l;
+    level.shape = shapes[l];
     // The coarsest result is what its method made; the finest is the target.
-    filtered[l] = count == 1 ? job.target : memory.planes(channels, level[l].filtered);
-    result[l] = l == count - 1 ? filtered[l]
-                : l == 0       ? job.target
-                               : memory.planes(channels, level[l].result);
+    level.filtered = count == 1 ? job.target : memory.planes(channels, level.shape.filtered);
+    level.result = l == count - 1 ? level.filtered
+                   : l == 0       ? job.target
+                                  : memory.planes(channels, level.shape.result);
+    level.held = l == 0 ? job.source : memory.planes(channels, level.shape.held);
     if (l == 0) continue;
-    held[l] = memory.planes(channels, level[l].held);
-    halve_kernel<<<grid_for(held[l]), kBlock, 0, job.stream>>>(held[l - 1], level[l - 1].image,
-                                                               held[l]);
+    const DeviceLevel& finer = levels[l - 1];
+    halve_kernel<<<grid_for(level.held), kBlock, 0, job.stream>>>(finer.held, finer.shape.image,
+                                                                  level.held);
     check_launch("halve");
   }
   for (int l = count - 1; l >= 0; --l) {
-    run_level(plan, job, l, count, level[l].image, held[l], filtered[l], memory);
+    run_level(plan, job, levels[l], count, memory);
     if (l == count - 1) continue;
-    recompose(result[l + 1], filtered[l], level[l], level[l + 1], plan.level[l + 1].guide,
-              result[l], memory, job.stream);
+    recompose(levels[l], levels[l + 1], plan.level[l + 1].guide, memory, job.stream);
   }
 }
 

@@ -151,7 +151,7 @@ struct NlmWalk {
         if (centre < 0) {
           work.add_row(own, match_row(t + dy));
         } else if constexpr (kPatches) {
-          work.weigh_row(a, own, match_row(t + dy), own_values(t), value_row(centre + dy),
+          work.weigh_row(a, own, match_row(t + dy), {own_values(t), value_row(centre + dy)},
                          patch_row(t, centre, dy, warp), partial(y, warp));
         } else {
           work.weigh_row(a, own, match_row(t + dy), own_values(t), value_row(centre + dy),

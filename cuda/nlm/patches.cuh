@@ -22,6 +22,13 @@ __device__ __forceinline__ int rounded(float quotient) {
   return __float_as_int(fmaf(quotient, kQuotientSteps, kOnes)) - __float_as_int(kOnes);
 }
 
+// Pixels with the areas of the patches round them: the row of patches that is complete now, and
+// those of the search window.
+template <typename Value>
+struct PatchAreas {
+  const Value *own, *window;
+};
+
 // What a warp needs of a row beyond what NlmWarp::weigh_row takes.
 template <typename Value, int kWeights>
 struct PatchRow {
@@ -88,17 +95,17 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
     }
   }
 
-  // Adds the row that completes the patches round `own_areas`, and sums the group's weighted pixels
+  // Adds the row that completes the patches round areas.own, and sums the group's weighted pixels
   // of the row of results into partial[kComponents][128].
   __device__ __forceinline__ void weigh_row(const NlmArgs& a, const Own* own_row,
-                                            const Match* match, const Value* own_areas,
-                                            const Value* areas, const Row& row, float* partial) {
+                                            const Match* match, const PatchAreas<Value>& areas,
+                                            const Row& row, float* partial) {
     const int lane = threadIdx.x & 31;
     int own[4][kChannels], window[4][kChannels], own_area[4], area[4], ignored;
     float anchor[kChannels], pixel[4][kChannels];
     Base::load_own(own_row, own);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) unpack(own_areas[i * 32 + lane], pixel[i], own_area[i]);
+    for (int i = 0; i < 4; ++i) unpack(areas.own[i * 32 + lane], pixel[i], own_area[i]);
     unpack(row.own_values[lane], pixel[0], ignored);
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) anchor[c] = a.anchored ? pixel[0][c] : 0.0f;
@@ -107,7 +114,7 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
     for (int j = 0; j < kChunk + 3; ++j) {
       const int at = this->offset[j & 3] + (j >> 2), k = j - 3;
       unpack(match[at], window[j & 3]);
-      unpack(areas[at], pixel[j & 3], area[j & 3]);
+      unpack(areas.window[at], pixel[j & 3], area[j & 3]);
       unpack(row.values[at], pixel[j & 3], ignored);
 #pragma unroll
       for (int c = 0; c < kChannels; ++c) pixel[j & 3][c] -= anchor[c];

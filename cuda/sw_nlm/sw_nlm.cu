@@ -244,9 +244,16 @@ void copy_plane(const MethodJob& job, int c) {
         "copying a plane");
 }
 
-// Planes first .. first + count - 1 by one gate, or copied when none of them is to change.
-void run_group(const MethodJob& job, SwNlmArgs a, int first, int count, const SwNlmGate& gate,
-               double before, double share) {
+// Planes that share a gate.
+struct PlaneGroup {
+  int first, count;
+  const SwNlmGate& gate;
+};
+
+// Copies the planes when none of them is to change.
+void run_group(const MethodJob& job, SwNlmArgs a, const PlaneGroup& group, double before,
+               double share) {
+  const auto& [first, count, gate] = group;
   if (std::all_of(a.share + first, a.share + first + count, [](float s) { return s <= 0; })) {
     for (int c = first; c < first + count; ++c) copy_plane(job, c);
     return;
@@ -272,9 +279,9 @@ void run_sw_nlm(const MethodJob& job) {
   const SwNlmPlan& plan = job.level->sw_nlm;
   const SwNlmArgs a = make_args(job);
   sw_nlm_prepare(a, job.stream);
-  if (plan.joint != 0) return run_group(job, a, 0, a.channels, plan.luma, 0, 1);
-  run_group(job, a, 0, 1, plan.luma, 0, 0.5);
-  run_group(job, a, 1, a.channels - 1, plan.chroma, 0.5, 0.5);
+  if (plan.joint != 0) return run_group(job, a, {0, a.channels, plan.luma}, 0, 1);
+  run_group(job, a, {0, 1, plan.luma}, 0, 0.5);
+  run_group(job, a, {1, a.channels - 1, plan.chroma}, 0.5, 0.5);
 }
 
 }  // namespace grainless::cuda

@@ -76,11 +76,18 @@ __device__ __forceinline__ void add_weight(const VolumeArgs& a, uint32_t distanc
   }
 }
 
+// Where a lane reads for one displacement: its own match values, those beside, the voxels there and
+// its own.
+struct Places {
+  const float *own, *match, *values, *centre;
+};
+
+// `there`: the volume's layer that the displacement leads to from the column's first one.
 template <int kChannels, int kWeights>
-__device__ __forceinline__ void add_displacement(const VolumeArgs& a, const float* own,
-                                                 const float* match, const float* values,
-                                                 const float* centre, float top, int there,
+__device__ __forceinline__ void add_displacement(const VolumeArgs& a, const Places& places,
+                                                 float top, int there,
                                                  Column<kChannels, kWeights>& column) {
+  auto [own, match, values, centre] = places;
   const size_t own_layer = kChannels * a.padded.own_plane(), layer = kChannels * a.padded.plane();
   uint32_t boxes[kMaxPatch], distance = 0;
   for (int i = 0; i < a.span - 1; ++i) {
@@ -162,7 +169,7 @@ __global__ void __launch_bounds__(kVolumeThreads) any_kernel(const VolumeArgs a)
                           dy * static_cast<ptrdiff_t>(p.pitch) - a.radius;
     for (int i = 0; i < a.side; ++i) {
       const bool itself = dz == 0 && dy == 0 && i == a.radius;
-      add_displacement(a, own, match + i, values + i, centre, itself ? -INFINITY : a.top,
+      add_displacement(a, {own, match + i, values + i, centre}, itself ? -INFINITY : a.top,
                        a.first + z0 + dz, column);
     }
   }

@@ -70,6 +70,14 @@ __device__ __forceinline__ float volume_weight(const NlmCurve& curve, float dist
   return weight;
 }
 
+// Where a row of displacements reads: the brick's own match values, and the window's match values
+// and voxels from the multiple of 4 columns before on.
+struct VolumeWindow {
+  const float *own, *match, *values;
+  bool centre_row;  // the row of the displacement 0
+  int there;        // the volume's layer that it leads to from the brick's first one
+};
+
 // Displacements first .. first + kChunk - 1 of a row of them are one step; a row of the window is
 // read from the multiple of 4 before.
 template <int kPatch, int kChannels, int kDeep, int kChunk>
@@ -171,16 +179,15 @@ struct VolumeBrick {
   }
 
   // Steps through kChunk displacements of one row, from index `first` on, whose window begins
-  // kFirst columns after `match` and `values`. there: the volume's layer that they lead to from the
-  // brick's first one.
+  // kFirst columns after the window's `match` and `values`.
   template <int kFirst>
-  __device__ __forceinline__ void step(const VolumeArgs& a, const float* own, const float* match,
-                                       const float* values, int first, bool centre_row, int there) {
+  __device__ __forceinline__ void step(const VolumeArgs& a, const VolumeWindow& window, int first) {
+    const float *own = window.own, *match = window.match, *values = window.values;
     float top[kChunk];
 #pragma unroll
     for (int k = 0; k < kChunk; ++k) {
       const int dx = first + k - a.radius;
-      top[k] = dx > a.radius || (centre_row && dx == 0) ? -INFINITY : a.top;
+      top[k] = dx > a.radius || (window.centre_row && dx == 0) ? -INFINITY : a.top;
     }
     const size_t layer = kChannels * a.padded.plane();
     float box[kPlanes][kChunk][2][4];
@@ -191,7 +198,8 @@ struct VolumeBrick {
       if (z < 0) continue;
       __syncwarp();
       // Beyond the volume's ends there are only copies.
-      const bool missing = there + z < 0 || there + z >= a.volume_layers;
+      const int layer_there = window.there + z;
+      const bool missing = layer_there < 0 || layer_there >= a.volume_layers;
       float weight[kChunk][2][4];
 #pragma unroll
       for (int k = 0; k < kChunk; ++k) {
@@ -256,10 +264,9 @@ __global__ void __launch_bounds__(kVolumeThreads, kBlocks) volume_kernel(const V
         p.values + window + a.near * layer + static_cast<size_t>(a.low + a.radius + dy) * p.pitch;
 #pragma unroll 1
     for (int first = 0; first < a.side; first += 4) {
-      brick.template step<0>(a, own, match + first, values + first, first, centre_row, there);
-      if constexpr (kChunk == 2) {
-        brick.template step<2>(a, own, match + first, values + first, first + 2, centre_row, there);
-      }
+      const VolumeWindow at_first{own, match + first, values + first, centre_row, there};
+      brick.template step<0>(a, at_first, first);
+      if constexpr (kChunk == 2) brick.template step<2>(a, at_first, first + 2);
     }
   }
 
