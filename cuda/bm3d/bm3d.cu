@@ -97,7 +97,7 @@ void copy_channel(const DevicePlanes& from, const DevicePlanes& to, int c, cudaS
         "copying a channel");
 }
 
-void run_channel(const StageJob& job, int c, double progress_from, double progress_to) {
+void run_channel(const StageJob& job, int c, const ProgressSpan& progress) {
   const Rect& rect = job.out.rect;
   cudaStream_t stream = job.method->stream;
   if (!(job.stage->shrink[c] > 0)) return copy_channel(job.noisy, job.out, c, stream);
@@ -120,7 +120,7 @@ void run_channel(const StageJob& job, int c, double progress_from, double progre
             sizeof(*job.patch_sums().weight) * map.width * map.height;
   }
   check(cudaMemsetAsync(job.sums, 0, bytes, stream), "clearing sums");
-  filter(job, c, progress_from, progress_to);
+  filter(job, c, progress);
   if (of_patches) return finish_channel_of_patches(job, c, patch_sums_ratio(*job.stage, c));
   finish_channel(job, c,
                  first ? first_stage_sums(job.stage->group, job.stage->shrink[c]).ratio
@@ -139,12 +139,12 @@ void run_bm3d_stage(StageJob job, void* scratch) {
   job.sums = reinterpret_cast<PixelSums*>(at + bytes.match_plane + bytes.groups);
   job.dft_scratch = at + bytes.match_plane + bytes.groups + bytes.sums;
   job.limits = device_limits();
-  const double from = job.progress_from, span = job.progress_to - from;
-  job.progress_to = from + kMatchingShare * span;
+  const double span = job.progress.to - job.progress.from;
+  job.progress.to = job.progress.from + kMatchingShare * span;
   match_stage(job);
-  const double each = (1 - kMatchingShare) * span / job.out.channels;
+  const double matched = job.progress.to, each = (1 - kMatchingShare) * span / job.out.channels;
   for (int c = 0; c < job.out.channels; ++c) {
-    run_channel(job, c, job.progress_to + c * each, job.progress_to + (c + 1) * each);
+    run_channel(job, c, {matched + c * each, matched + (c + 1) * each});
   }
 }
 
@@ -206,8 +206,7 @@ void run_bm3d(const MethodJob& job) {
     stage.first = matched >= 0 ? estimate[matched] : DevicePlanes{};
     stage.pilot = pilot >= 0 ? estimate[pilot] : DevicePlanes{};
     stage.out = estimate[s];
-    stage.progress_from = stage.progress_to;
-    stage.progress_to = stage.progress_from + cost_of(level.bm3d[s]) / all;
+    stage.progress = {stage.progress.to, stage.progress.to + cost_of(level.bm3d[s]) / all};
     run_bm3d_stage(stage, scratch);
   }
 }

@@ -359,7 +359,7 @@ size_t dft_scratch_bytes(const Bm3dStage& stage) {
   return spectra_bytes(stage) + work_bytes(stage) + rounded(sizeof(int) * batch_references(stage));
 }
 
-void filter_stage_dft(const StageJob& job, int c, double progress_from, double progress_to) {
+void filter_stage_dft(const StageJob& job, int c, const ProgressSpan& progress) {
   const Bm3dStage& stage = *job.stage;
   DftArgs args = make_args(job, c);
   const size_t shared = set_cell(job, args);
@@ -378,20 +378,17 @@ void filter_stage_dft(const StageJob& job, int c, double progress_from, double p
       args.cells_across * ((grid.row + grid.rows - 1) / args.cell - args.first_row + 1);
   const int in_cell = args.cell * args.cell, batch = batch_references(stage) / in_cell;
   const int in_block = kShrinkThreads / (args.patch * args.columns);
-  for (; args.first_cell < cells; args.first_cell += batch) {
-    checkpoint(*job.method,
-               progress_from + (progress_to - progress_from) * args.first_cell / cells);
-    args.cells = std::min(batch, cells - args.first_cell);
+  launch_in_bands(*job.method, {cells, batch, progress}, [&](const Band& band) {
+    args.first_cell = band.first;
+    args.cells = band.count;
     const int references = args.cells * in_cell;
-    gather<<<references, kGatherThreads, 0, stream>>>(args);
-    check_launch("BM3D gathering");
+    launch("BM3D gathering", gather, {references, kGatherThreads, 0, stream}, args);
     plans.forward(args.spectra);
-    shrink_groups<<<(references + in_block - 1) / in_block, kShrinkThreads, 0, stream>>>(
-        args, references);
-    check_launch("BM3D shrinking");
+    launch("BM3D shrinking", shrink_groups,
+           {(references + in_block - 1) / in_block, kShrinkThreads, 0, stream}, args, references);
     plans.inverse(args.spectra);
     launch("BM3D adding", add_cells, {args.cells, kAddThreads, shared, stream}, args);
-  }
+  });
 }
 
 }  // namespace grainless::cuda

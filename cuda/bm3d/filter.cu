@@ -546,7 +546,7 @@ bool filter_stage_fits(const StageJob& job) {
   return job.stage->patch <= kPatchSide && set_cell(job, args);
 }
 
-void filter_stage(const StageJob& job, int c, double progress_from, double progress_to) {
+void filter_stage(const StageJob& job, int c, const ProgressSpan& progress) {
   const Bm3dStage& stage = *job.stage;
   FilterArgs args{};
   args.noisy = job.noisy.plane(c);
@@ -576,13 +576,12 @@ void filter_stage(const StageJob& job, int c, double progress_from, double progr
   const int rows = (grid.row + grid.rows - 1) / args.cell_rows - first_row + 1;
   const int cells = kReferencesPerMultiprocessor * job.limits.multiprocessors /
                     (args.cell_columns * args.cell_rows);
-  const int band = std::clamp(cells / columns, 1, kMostGridRows);
-  for (int row = 0; row < rows; row += band) {
-    checkpoint(*job.method, progress_from + (progress_to - progress_from) * row / rows);
-    args.first_row = first_row + row;
-    const dim3 blocks(columns, std::min(band, rows - row));
-    launch("BM3D filtering", kernel, {blocks, kWarps * 32, bytes, job.method->stream}, args);
-  }
+  const int at_once = std::clamp(cells / columns, 1, kMostGridRows);
+  launch_in_bands(*job.method, {rows, at_once, progress}, [&](const Band& band) {
+    args.first_row = first_row + band.first;
+    launch("BM3D filtering", kernel,
+           {dim3(columns, band.count), kWarps * 32, bytes, job.method->stream}, args);
+  });
 }
 
 }  // namespace grainless::cuda

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "aggregate.cuh"
-#include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
 #include "engine/boundary/bm3d_math.h"
 #include "stage.cuh"
 
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(kThreads) filter_groups(const __grid_constant_
 
 }  // namespace
 
-void filter_stage_any(const StageJob& job, int c, double progress_from, double progress_to) {
+void filter_stage_any(const StageJob& job, int c, const ProgressSpan& progress) {
   AnyArgs args{job.noisy, job.pilot, job.out, job.grid, job.groups, job.sums, 0, c, *job.stage};
   const Bm3dStage& stage = *job.stage;
   const size_t bytes =
@@ -183,14 +183,12 @@ void filter_stage_any(const StageJob& job, int c, double progress_from, double p
     too_little_shared_memory();
   }
   const int references = kReferencesPerMultiprocessor * job.limits.multiprocessors / 8;
-  const int band = std::clamp(references / job.grid.columns, 1, kMostGridRows);
-  for (; args.row < job.grid.rows; args.row += band) {
-    checkpoint(*job.method,
-               progress_from + (progress_to - progress_from) * args.row / job.grid.rows);
-    const dim3 blocks(job.grid.columns, std::min(band, job.grid.rows - args.row));
+  const int rows = std::clamp(references / job.grid.columns, 1, kMostGridRows);
+  launch_in_bands(*job.method, {job.grid.rows, rows, progress}, [&](const Band& band) {
+    args.row = band.first;
     launch("BM3D filtering of large patches", filter_groups,
-           {blocks, kThreads, bytes, job.method->stream}, args);
-  }
+           {dim3(job.grid.columns, band.count), kThreads, bytes, job.method->stream}, args);
+  });
 }
 
 }  // namespace grainless::cuda

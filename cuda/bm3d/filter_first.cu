@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "aggregate.cuh"
-#include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
 #include "engine/boundary/bm3d_math.h"
 #include "select.cuh"
 #include "stage.cuh"
@@ -414,7 +414,7 @@ FirstArgs make_args(const StageJob& job, int c) {
 
 }  // namespace
 
-void filter_first_stage(const StageJob& job, int c, double progress_from, double progress_to) {
+void filter_first_stage(const StageJob& job, int c, const ProgressSpan& progress) {
   FirstArgs args = make_args(job, c);
   const int warps = set_cell(job, args);
   const Kernel kernel = kernel_for(static_cast<Transform>(job.stage->transform), job.stage->group);
@@ -426,14 +426,12 @@ void filter_first_stage(const StageJob& job, int c, double progress_from, double
   const int rows = (grid.row + grid.rows - 1) / args.cell - first_row + 1;
   const int cells =
       kReferencesPerMultiprocessor * job.limits.multiprocessors / (args.cell * args.cell);
-  const int band = std::clamp(cells / columns, 1, kMostGridRows);
-  for (int row = 0; row < rows; row += band) {
-    checkpoint(*job.method, progress_from + (progress_to - progress_from) * row / rows);
-    args.first_row = first_row + row;
-    const dim3 blocks(columns, std::min(band, rows - row));
-    launch("BM3D filtering, first stage", kernel, {blocks, warps * 32, bytes, job.method->stream},
-           args);
-  }
+  const int at_once = std::clamp(cells / columns, 1, kMostGridRows);
+  launch_in_bands(*job.method, {rows, at_once, progress}, [&](const Band& band) {
+    args.first_row = first_row + band.first;
+    launch("BM3D filtering, first stage", kernel,
+           {dim3(columns, band.count), warps * 32, bytes, job.method->stream}, args);
+  });
 }
 
 }  // namespace grainless::cuda

@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(kWarps * 32)
 
 }  // namespace
 
-void filter_stage_ridge(const StageJob& job, int c, double progress_from, double progress_to) {
+void filter_stage_ridge(const StageJob& job, int c, const ProgressSpan& progress) {
   const Bm3dStage& stage = *job.stage;
   RidgeArgs args{job.noisy, job.pilot, job.out,     job.grid,     job.groups,  job.sums,        0,
                  0,         c,         stage.patch, stage.radius, stage.group, stage.shrink[c], {}};
@@ -197,16 +197,14 @@ void filter_stage_ridge(const StageJob& job, int c, double progress_from, double
   // The work of a group grows with its patches' pixels.
   const int size = std::max(1, stage.patch * stage.patch / 32);
   const int references = kReferencesPerMultiprocessor * job.limits.multiprocessors / size;
-  const int band = std::max(1, references / job.grid.columns);
-  for (; args.row < job.grid.rows; args.row += band) {
-    args.rows = std::min(band, job.grid.rows - args.row);
-    checkpoint(*job.method,
-               progress_from + (progress_to - progress_from) * args.row / job.grid.rows);
-    const int groups = job.grid.columns * args.rows;
-    filter_groups_ridge<<<(groups + kWarps - 1) / kWarps, kWarps * 32, 0, job.method->stream>>>(
-        args);
-    check_launch("BM3D ridge filter");
-  }
+  const int rows = std::max(1, references / job.grid.columns);
+  launch_in_bands(*job.method, {job.grid.rows, rows, progress}, [&](const Band& band) {
+    args.row = band.first;
+    args.rows = band.count;
+    const int groups = job.grid.columns * band.count;
+    launch("BM3D ridge filter", filter_groups_ridge,
+           {(groups + kWarps - 1) / kWarps, kWarps * 32, 0, job.method->stream}, args);
+  });
 }
 
 }  // namespace grainless::cuda

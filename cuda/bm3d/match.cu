@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
 #include "match.cuh"
 #include "select.cuh"
 
@@ -63,8 +63,8 @@ __global__ void __launch_bounds__(kWarps * 32) match_any(MatchArgs args) {
 
 void launch_match_any(const StageJob& job, const MatchArgs& args) {
   const int references = args.grid.columns * args.rows;
-  match_any<<<(references + kWarps - 1) / kWarps, kWarps * 32, 0, job.method->stream>>>(args);
-  check_launch("BM3D matching");
+  launch("BM3D matching", match_any,
+         {(references + kWarps - 1) / kWarps, kWarps * 32, 0, job.method->stream}, args);
 }
 
 }  // namespace
@@ -86,13 +86,12 @@ void match_stage(const StageJob& job) {
   const bool large = stage.patch > 8;
   const int references =
       kReferencesPerMultiprocessor * job.limits.multiprocessors / (large ? 8 : 1);
-  const int band = std::clamp(references / job.grid.columns, 16, kMostGridRows) / 16 * 16;
-  for (; args.row < job.grid.rows; args.row += band) {
-    args.rows = std::min(band, job.grid.rows - args.row);
-    checkpoint(*job.method, job.progress_from +
-                                (job.progress_to - job.progress_from) * args.row / job.grid.rows);
+  const int rows = std::clamp(references / job.grid.columns, 16, kMostGridRows) / 16 * 16;
+  launch_in_bands(*job.method, {job.grid.rows, rows, job.progress}, [&](const Band& band) {
+    args.row = band.first;
+    args.rows = band.count;
     if (large || !match_tensor(job, args)) launch_match_any(job, args);
-  }
+  });
 }
 
 }  // namespace grainless::cuda

@@ -2,7 +2,7 @@
 // Compiled without contraction to fused multiply-add, as engine/boundary/pixel_math.h asks.
 #include <algorithm>
 
-#include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
 #include "engine/boundary/pixel_math.h"
 #include "match.cuh"
 
@@ -100,6 +100,12 @@ Estimate estimate_of(const StageJob& job, int c, float ratio) {
           ratio};
 }
 
+// Rows of blocks stand for one row of pixels each, or more than one in a tall rectangle.
+LaunchShape row_by_row(const Rect& rect, cudaStream_t stream) {
+  const dim3 blocks((rect.width + kThreads - 1) / kThreads, std::min(rect.height, kMostGridRows));
+  return {blocks, kThreads, 0, stream};
+}
+
 }  // namespace
 
 void finish_channel_of_patches(const StageJob& job, int c, float ratio) {
@@ -109,24 +115,20 @@ void finish_channel_of_patches(const StageJob& job, int c, float ratio) {
   std::copy_n(job.stage->kaiser, job.stage->patch, args.kaiser);
   const dim3 blocks((rect.width + kTileWidth - 1) / kTileWidth,
                     (rect.height + kTileHeight - 1) / kTileHeight);
-  finish_patches<<<blocks, kThreads, 0, job.method->stream>>>(args);
-  check_launch("BM3D estimate");
+  launch("BM3D estimate", finish_patches, {blocks, kThreads, 0, job.method->stream}, args);
 }
 
 void finish_channel(const StageJob& job, int c, float ratio) {
   const Rect& rect = job.out.rect;
-  const dim3 blocks((rect.width + kThreads - 1) / kThreads, std::min(rect.height, 65535));
-  finish<<<blocks, kThreads, 0, job.method->stream>>>(job.sums, estimate_of(job, c, ratio));
-  check_launch("BM3D estimate");
+  launch("BM3D estimate", finish, row_by_row(rect, job.method->stream), job.sums,
+         estimate_of(job, c, ratio));
 }
 
 void fill_match_plane(const StageJob& job) {
   const DevicePlanes& matched = job.matched();
   const Rect& rect = matched.rect;
-  const dim3 blocks((rect.width + kThreads - 1) / kThreads, std::min(rect.height, 65535));
-  match_values<<<blocks, kThreads, 0, job.method->stream>>>(
-      matched.data, matched.stride, rect.width, rect.height, job.stage->match, job.match_plane);
-  check_launch("BM3D match values");
+  launch("BM3D match values", match_values, row_by_row(rect, job.method->stream), matched.data,
+         matched.stride, rect.width, rect.height, job.stage->match, job.match_plane);
 }
 
 }  // namespace grainless::cuda

@@ -59,7 +59,7 @@ struct StageJob {
   DevicePlanes pilot;  // the estimate of the stage before; data is null for hard thresholds
   DevicePlanes first;  // the estimate that is matched on; null: the noisy picture is
   DevicePlanes out;
-  double progress_from, progress_to;
+  ProgressSpan progress;
   // What run_bm3d_stage adds: buffers in its scratch memory, and the device's limits.
   ReferenceGrid grid;
   int16_t* match_plane;  // over the rectangle of the matched planes, rows as wide as it
@@ -107,16 +107,16 @@ void match_stage(const StageJob& job);
 
 // Adds all groups' estimates of channel c to job.sums: of the first stage with patches of 8 x 8,
 // but for the Hadamard transform (filter_first.cu),
-void filter_first_stage(const StageJob& job, int c, double progress_from, double progress_to);
+void filter_first_stage(const StageJob& job, int c, const ProgressSpan& progress);
 // of the second with patches up to 8 x 8 to job.patch_sums() (filter.cu),
-void filter_stage(const StageJob& job, int c, double progress_from, double progress_to);
+void filter_stage(const StageJob& job, int c, const ProgressSpan& progress);
 // if a multiprocessor's shared memory takes such patches and search windows,
 bool filter_stage_fits(const StageJob& job);
 // of a first stage in the Fourier basis (dft.cu),
-void filter_stage_dft(const StageJob& job, int c, double progress_from, double progress_to);
+void filter_stage_dft(const StageJob& job, int c, const ProgressSpan& progress);
 // of any other of the two and any patch (filter_any.cu),
-void filter_stage_any(const StageJob& job, int c, double progress_from, double progress_to);
+void filter_stage_any(const StageJob& job, int c, const ProgressSpan& progress);
 // and of the ridge filter (filter_ridge.cu).
-void filter_stage_ridge(const StageJob& job, int c, double progress_from, double progress_to);
+void filter_stage_ridge(const StageJob& job, int c, const ProgressSpan& progress);
 
 }  // namespace grainless::cuda

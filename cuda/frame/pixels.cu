@@ -2,9 +2,7 @@
 // Compiled without contraction: the CPU's bits.
 #include "pixels.cuh"
 
-#include <algorithm>
-
-#include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
 #include "engine/boundary/pixel_math.h"
 
 namespace grainless::cuda {
@@ -137,31 +135,29 @@ __global__ void pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePl
 
 constexpr int kMostLayers = 32768;  // of a grid
 
-dim3 grid_for(const Rect& rect, int layers) {
-  return dim3((rect.width + kBlockX - 1) / kBlockX, (rect.height + kBlockY - 1) / kBlockY,
-              std::min(layers, kMostLayers));
+LaunchShape shape_of(const Rect& rect, int layers, cudaStream_t stream) {
+  const dim3 grid((rect.width + kBlockX - 1) / kBlockX, (rect.height + kBlockY - 1) / kBlockY,
+                  layers);
+  return {grid, dim3(kBlockX, kBlockY), 0, stream};
 }
 
 }  // namespace
 
 void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, cudaStream_t stream,
                         const LayerSteps& steps) {
-  for (int first = 0; first < steps.layers; first += kMostLayers) {
-    const dim3 grid = grid_for(planes.rect, steps.layers - first);
-    planes_kernel<<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(pixels, planes, steps, first);
-    check_launch("planes_from_pixels");
-  }
+  for_bands(steps.layers, kMostLayers, [&](const Band& band) {
+    launch("planes_from_pixels", planes_kernel, shape_of(planes.rect, band.count, stream), pixels,
+           planes, steps, band.first);
+  });
 }
 
 void pixels_from_planes(const DevicePixels& pixels, const DevicePlanes& source,
                         const DevicePlanes& result, const PixelOutput& output, cudaStream_t stream,
                         const LayerSteps& steps) {
-  for (int first = 0; first < steps.layers; first += kMostLayers) {
-    const dim3 grid = grid_for(result.rect, steps.layers - first);
-    pixels_kernel<<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(pixels, source, result, output,
-                                                               steps, first);
-    check_launch("pixels_from_planes");
-  }
+  for_bands(steps.layers, kMostLayers, [&](const Band& band) {
+    launch("pixels_from_planes", pixels_kernel, shape_of(result.rect, band.count, stream), pixels,
+           source, result, output, steps, band.first);
+  });
 }
 
 }  // namespace grainless::cuda

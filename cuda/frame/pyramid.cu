@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cuda/methods.cuh"
-#include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
 #include "engine/boundary/pyramid.h"
 
 namespace grainless::cuda {
@@ -194,20 +194,17 @@ void recompose(const DeviceLevel& fine, const DeviceLevel& coarse, float guide, 
   const DevicePlanes difference = memory.planes(target.channels, coarser.rect);
   const DevicePlanes smoothed =
       memory.planes(target.channels, correction_rect(fine.shape, coarse.shape));
-  difference_kernel<<<grid_for(difference), kBlock, 0, stream>>>(coarser, filtered,
-                                                                 fine.shape.image, difference);
-  check_launch("difference");
+  launch("difference", difference_kernel, {grid_for(difference), kBlock, 0, stream}, coarser,
+         filtered, fine.shape.image, difference);
   dim3 grid = grid_for(smoothed);
   if (guide > 0) grid.z = 1;  // luma's plane; the guide takes the others
-  smooth_kernel<<<grid, kBlock, 0, stream>>>(difference, coarse_image, smoothed);
-  check_launch("smooth");
+  launch("smooth", smooth_kernel, {grid, kBlock, 0, stream}, difference, coarse_image, smoothed);
   if (guide > 0) {
-    guide_kernel<<<grid, kBlock, 0, stream>>>(coarser, difference, coarse_image, guide, smoothed);
-    check_launch("guide");
+    launch("guide", guide_kernel, {grid, kBlock, 0, stream}, coarser, difference, coarse_image,
+           guide, smoothed);
   }
-  add_upsampled_kernel<<<grid_for(target), kBlock, 0, stream>>>(smoothed, coarse_image, filtered,
-                                                                target);
-  check_launch("add_upsampled");
+  launch("add_upsampled", add_upsampled_kernel, {grid_for(target), kBlock, 0, stream}, smoothed,
+         coarse_image, filtered, target);
 }
 
 }  // namespace
@@ -237,9 +234,8 @@ void run_levels(const Plan& plan, const MethodJob& job) {
     level.held = l == 0 ? job.source : memory.planes(channels, level.shape.held);
     if (l == 0) continue;
     const DeviceLevel& finer = levels[l - 1];
-    halve_kernel<<<grid_for(level.held), kBlock, 0, job.stream>>>(finer.held, finer.shape.image,
-                                                                  level.held);
-    check_launch("halve");
+    launch("halve", halve_kernel, {grid_for(level.held), kBlock, 0, job.stream}, finer.held,
+           finer.shape.image, level.held);
   }
   for (int l = count - 1; l >= 0; --l) {
     run_level(plan, job, levels[l], count, memory);

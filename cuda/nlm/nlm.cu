@@ -198,7 +198,7 @@ void copy_planes(const MethodJob& job) {
 }
 
 // Queues one walk over its target.
-void run_walk(const MethodJob& job, NlmArgs a, bool patches, double from, double to) {
+void run_walk(const MethodJob& job, NlmArgs a, bool patches, const ProgressSpan& progress) {
   const NlmPlan& nlm = job.level->nlm;
   const DeviceLimits limits = device_limits();
   const size_t shared =
@@ -211,13 +211,12 @@ void run_walk(const MethodJob& job, NlmArgs a, bool patches, double from, double
   const int at_once = processors * std::max(1, static_cast<int>(kLaunchPairs / pairs));
 
   const NlmKernel kernel = kernel_for(nlm, job.source.channels, a.chunk, patches);
-  checkpoint(job, from);
+  checkpoint(job, progress.from);
   nlm_prepare(a, job.stream);
-  for (a.first_block = 0; a.first_block < blocks; a.first_block += at_once) {
-    checkpoint(job, from + (to - from) * a.first_block / blocks);
-    launch("Non-Local Means", kernel,
-           {std::min(at_once, blocks - a.first_block), 32 * a.warps, shared, job.stream}, a);
-  }
+  launch_in_bands(job, {blocks, at_once, progress}, [&](const Band& band) {
+    a.first_block = band.first;
+    launch("Non-Local Means", kernel, {band.count, 32 * a.warps, shared, job.stream}, a);
+  });
 }
 
 }  // namespace
@@ -255,16 +254,16 @@ void run_nlm(const MethodJob& job) {
     throw Error(ErrorCode::kInternal, "NLM: scratch too small");
   }
   if (nlm.patchwise == 0) {
-    return run_walk(job, make_args(job, job.target, false, job.scratch), false, 0.0, 1.0);
+    return run_walk(job, make_args(job, job.target, false, job.scratch), false, {0.0, 1.0});
   }
   const DevicePlanes inverse = inverse_planes(nlm, to, job.scratch);
   void* scratch = static_cast<unsigned char*>(job.scratch) + inverse_bytes(inverse);
   NlmArgs totals = make_args(job, inverse, false, scratch);
   totals.totals = 1;
-  run_walk(job, totals, false, 0.0, kTotalsShare);
+  run_walk(job, totals, false, {0.0, kTotalsShare});
   NlmArgs means = make_args(job, job.target, true, scratch);
   means.inverse = inverse;
-  run_walk(job, means, true, kTotalsShare, 1.0);
+  run_walk(job, means, true, {kTotalsShare, 1.0});
 }
 
 }  // namespace grainless::cuda

@@ -2,7 +2,7 @@
 // Match values, patch areas and reflected borders of Non-Local Means. Compiled without contraction:
 // match values are the CPU's to the bit.
 #include "args.cuh"
-#include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
 #include "engine/boundary/pixel_math.h"
 
 namespace grainless::cuda {
@@ -87,12 +87,8 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
 
 void nlm_prepare(const NlmArgs& args, cudaStream_t stream) {
   const dim3 grid((args.columns + kTileX - 1) / kTileX, (args.rows + kTileY - 1) / kTileY);
-  if (args.source.channels == 3) {
-    prepare_kernel<3><<<grid, kThreads, 0, stream>>>(args);
-  } else {
-    prepare_kernel<1><<<grid, kThreads, 0, stream>>>(args);
-  }
-  check_launch("nlm_prepare");
+  launch("nlm_prepare", args.source.channels == 3 ? prepare_kernel<3> : prepare_kernel<1>,
+         {grid, kThreads, 0, stream}, args);
 }
 
 }  // namespace grainless::cuda

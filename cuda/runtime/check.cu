@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "check.h"
 
-#include "fault.h"
-
 namespace grainless::cuda {
 
 void throw_cuda_error(cudaError_t code, const char* what) {
@@ -22,11 +20,6 @@ void throw_cuda_error(cudaError_t code, const char* what) {
     default:
       throw Error(ErrorCode::kDeviceFailed, text);
   }
-}
-
-void check_launch(const char* kernel) {
-  check(fault_at_launch(), kernel);
-  check(cudaGetLastError(), kernel);
 }
 
 }  // namespace grainless::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The one way to call CUDA: every return code and every launch is checked, and becomes one of three
-// errors. An error that poisons the context (anything but out of memory) is kDeviceFailed.
+// The one way to call CUDA: every return code is checked, and becomes one of three errors. An error
+// that poisons the context (anything but out of memory) is kDeviceFailed. launch.h launches
+// kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,8 +18,5 @@ namespace grainless::cuda {
 inline void check(cudaError_t code, const char* what) {
   if (code != cudaSuccess) throw_cuda_error(code, what);
 }
-
-// After <<<>>>: launch("nlm").
-void check_launch(const char* kernel);
 
 }  // namespace grainless::cuda

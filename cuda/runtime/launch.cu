@@ -91,7 +91,9 @@ void too_little_shared_memory() {
 void launch_kernel(const char* what, const void* kernel, const LaunchShape& shape,
                    void** arguments) {
   check_shape(what, shape);
-  if (shape.shared_bytes > allowed_shared(kernel)) too_little_shared_memory();
+  if (shape.shared_bytes > 0 && shape.shared_bytes > allowed_shared(kernel)) {
+    too_little_shared_memory();
+  }
   check(fault_at_launch(), what);
   check(cudaLaunchKernel(kernel, shape.blocks, shape.threads, arguments, shape.shared_bytes,
                          shape.stream),

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The one way to launch a kernel with dynamic shared memory: its limit, the grid's bounds and the
-// error's text in one place.
+// The one way to launch kernels. launch() checks the grid's bounds and the dynamic shared memory,
+// and names the work in errors. launch_in_bands() cuts long work into short launches.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <type_traits>
+
+#include "pacer.h"
 
 namespace grainless::cuda {
 
@@ -39,6 +42,42 @@ void launch(const char* what, void (*kernel)(Parameters...), const LaunchShape& 
             const std::type_identity_t<Parameters>&... arguments) {
   const void* pointers[] = {&arguments...};
   launch_kernel(what, reinterpret_cast<const void*>(kernel), shape, const_cast<void**>(pointers));
+}
+
+// A part of a job's work, as fractions of all of it.
+struct ProgressSpan {
+  double from, to;
+
+  double at(int done, int count) const { return from + (to - from) * done / count; }
+};
+
+// Work of `count` units, which are rows of a grid, blocks or cells. One launch takes `at_once` of
+// them: few enough for a desktop card's watchdog, and for a quick cancel.
+struct BandPlan {
+  int count, at_once;
+  ProgressSpan progress;
+};
+
+struct Band {
+  int first, count;
+};
+
+// Calls body(Band) for all bands.
+template <typename Body>
+void for_bands(int count, int at_once, const Body& body) {
+  for (int first = 0; first < count; first += at_once) {
+    body(Band{first, std::min(at_once, count - first)});
+  }
+}
+
+// Calls body(Band), which launches, for all bands, after a checkpoint() each. `job` is a MethodJob
+// or a VolumeJob.
+template <typename Job, typename Body>
+void launch_in_bands(const Job& job, const BandPlan& plan, const Body& body) {
+  for_bands(plan.count, plan.at_once, [&](const Band& band) {
+    checkpoint(job.pacer, job.stream, job.callbacks, plan.progress.at(band.first, plan.count));
+    body(band);
+  });
 }
 
 }  // namespace grainless::cuda

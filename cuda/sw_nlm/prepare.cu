@@ -2,7 +2,7 @@
 // Match values and reflected borders of Shapiro-Wilk NLM. Compiled without contraction: match
 // values are the CPU's to the bit.
 #include "args.cuh"
-#include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
 #include "engine/boundary/pixel_math.h"
 
 namespace grainless::cuda {
@@ -28,8 +28,7 @@ __global__ void prepare_kernel(const SwNlmArgs a) {
 
 void sw_nlm_prepare(const SwNlmArgs& args, cudaStream_t stream) {
   const dim3 grid(args.rows, (args.pitch + kThreads - 1) / kThreads, args.channels);
-  prepare_kernel<<<grid, kThreads, 0, stream>>>(args);
-  check_launch("sw_nlm_prepare");
+  launch("sw_nlm_prepare", prepare_kernel, {grid, kThreads, 0, stream}, args);
 }
 
 }  // namespace grainless::cuda

@@ -9,6 +9,7 @@
 #include "args.cuh"
 #include "cuda/frame/warp.cuh"
 #include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
 #include "cuda/runtime/sizes.h"
 
 namespace grainless::cuda {
@@ -187,25 +188,24 @@ SwNlmArgs make_args(const MethodJob& job) {
   return a;
 }
 
-// Calls launch(args) for bands of rows first .. last - 1 small enough for one launch.
-template <typename Launch>
-void in_bands(SwNlmArgs a, int last, double samples_a_row, const Launch& launch) {
+// Rows that one launch takes.
+int rows_at_once(double samples_a_row) {
   constexpr double kMostRows = 32768;  // of a grid
   const int rows = static_cast<int>(std::min(kLaunchSamples / samples_a_row, kMostRows));
-  const int most = std::max(16, rows / 16 * 16);
-  for (int first = 0; first < last; first += most) {
-    a.first_row = first;
-    a.last_row = std::min(first + most, last);
-    launch(a);
-  }
+  return std::max(16, rows / 16 * 16);
 }
 
-dim3 grid_for(const SwNlmArgs& a) {
-  return dim3(ceil_div(a.target.rect.width, kThreads), a.last_row - a.first_row);
+void set_rows(const Band& band, SwNlmArgs& a) {
+  a.first_row = band.first;
+  a.last_row = band.first + band.count;
+}
+
+LaunchShape shape_of(const SwNlmArgs& a, const Band& band, cudaStream_t stream) {
+  return {dim3(ceil_div(a.target.rect.width, kThreads), band.count), kThreads, 0, stream};
 }
 
 template <int kCount>
-void run_planes(const MethodJob& job, SwNlmArgs a, double before, double share) {
+void run_planes(const MethodJob& job, SwNlmArgs a, const ProgressSpan& progress) {
   const int height = job.target.rect.height, samples = a.patch * a.patch;
   const double slowness = sw_nlm_sorts_in_registers(a.patch) ? 1 : 6;
   check(cudaMemsetAsync(a.sums, 0, (kCount + 2) * a.sums_plane * sizeof(float), job.stream),
@@ -213,25 +213,25 @@ void run_planes(const MethodJob& job, SwNlmArgs a, double before, double share) 
   for (a.dy = 0; a.dy <= a.radius; ++a.dy) {
     a.first_dx = a.dy == 0 ? 1 : -a.radius;
     a.slots = a.radius - a.first_dx + 1;
-    const double fraction = before + share * a.dy / (a.radius + 1);
-    const double row = slowness * a.weight_pitch * a.slots * samples;
-    in_bands(a, height + a.dy, row, [&](const SwNlmArgs& band) {
-      checkpoint(job, fraction);
-      sw_nlm_weigh(band, job.stream);
+    const double fraction = progress.at(a.dy, a.radius + 1);
+    const int weighed = rows_at_once(slowness * a.weight_pitch * a.slots * samples);
+    launch_in_bands(job, {height + a.dy, weighed, {fraction, fraction}}, [&](const Band& band) {
+      set_rows(band, a);
+      sw_nlm_weigh(a, job.stream);
     });
-    in_bands(a, height, 4.0 * a.target.rect.width * a.slots, [&](const SwNlmArgs& band) {
-      accumulate_kernel<kCount><<<grid_for(band), kThreads, 0, job.stream>>>(band);
-      check_launch("sw_nlm accumulate");
+    const int added = rows_at_once(4.0 * a.target.rect.width * a.slots);
+    for_bands(height, added, [&](const Band& band) {
+      set_rows(band, a);
+      launch("sw_nlm accumulate", accumulate_kernel<kCount>, shape_of(a, band, job.stream), a);
     });
   }
   // All pixels may need it.
   const double side = 2 * a.radius + 1;
-  in_bands(a, height, a.target.rect.width * side * side * samples * a.channels,
-           [&](const SwNlmArgs& band) {
-             checkpoint(job, before + share);
-             finish_kernel<kCount><<<grid_for(band), kThreads, 0, job.stream>>>(band);
-             check_launch("sw_nlm finish");
-           });
+  const int finished = rows_at_once(a.target.rect.width * side * side * samples * a.channels);
+  launch_in_bands(job, {height, finished, {progress.to, progress.to}}, [&](const Band& band) {
+    set_rows(band, a);
+    launch("sw_nlm finish", finish_kernel<kCount>, shape_of(a, band, job.stream), a);
+  });
 }
 
 void copy_plane(const MethodJob& job, int c) {
@@ -251,8 +251,8 @@ struct PlaneGroup {
 };
 
 // Copies the planes when none of them is to change.
-void run_group(const MethodJob& job, SwNlmArgs a, const PlaneGroup& group, double before,
-               double share) {
+void run_group(const MethodJob& job, SwNlmArgs a, const PlaneGroup& group,
+               const ProgressSpan& progress) {
   const auto& [first, count, gate] = group;
   if (std::all_of(a.share + first, a.share + first + count, [](float s) { return s <= 0; })) {
     for (int c = first; c < first + count; ++c) copy_plane(job, c);
@@ -261,9 +261,9 @@ void run_group(const MethodJob& job, SwNlmArgs a, const PlaneGroup& group, doubl
   a.first = first;
   a.count = count;
   a.gate = gate;
-  if (count == 1) run_planes<1>(job, a, before, share);
-  if (count == 2) run_planes<2>(job, a, before, share);
-  if (count == 3) run_planes<3>(job, a, before, share);
+  if (count == 1) run_planes<1>(job, a, progress);
+  if (count == 2) run_planes<2>(job, a, progress);
+  if (count == 3) run_planes<3>(job, a, progress);
 }
 
 }  // namespace
@@ -279,9 +279,9 @@ void run_sw_nlm(const MethodJob& job) {
   const SwNlmPlan& plan = job.level->sw_nlm;
   const SwNlmArgs a = make_args(job);
   sw_nlm_prepare(a, job.stream);
-  if (plan.joint != 0) return run_group(job, a, {0, a.channels, plan.luma}, 0, 1);
-  run_group(job, a, {0, 1, plan.luma}, 0, 0.5);
-  run_group(job, a, {1, a.channels - 1, plan.chroma}, 0.5, 0.5);
+  if (plan.joint != 0) return run_group(job, a, {0, a.channels, plan.luma}, {0, 1});
+  run_group(job, a, {0, 1, plan.luma}, {0, 0.5});
+  run_group(job, a, {1, a.channels - 1, plan.chroma}, {0.5, 1});
 }
 
 }  // namespace grainless::cuda

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Match values and reflected borders of volumes. Compiled without contraction: match values are the
 // CPU's to the bit.
-#include <algorithm>
-
 #include "args.cuh"
-#include "cuda/runtime/check.h"
+#include "cuda/runtime/launch.h"
 #include "engine/boundary/pixel_math.h"
 
 namespace grainless::cuda {
@@ -44,12 +42,12 @@ template <bool kMatch>
 void pad(const VolumeArgs& a, float* to, int rows, int layers, const Corner& corner,
          cudaStream_t stream) {
   constexpr int kMostLayers = 32768;  // of a grid
-  for (int first = 0; first < layers; first += kMostLayers) {
+  for_bands(layers, kMostLayers, [&](const Band& band) {
     const dim3 grid((a.padded.pitch + kBlockX - 1) / kBlockX, (rows + kBlockY - 1) / kBlockY,
-                    std::min(kMostLayers, layers - first));
-    pad_kernel<kMatch><<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(a, to, rows, first, corner);
-    check_launch("volume_prepare");
-  }
+                    band.count);
+    launch("volume_prepare", pad_kernel<kMatch>, {grid, dim3(kBlockX, kBlockY), 0, stream}, a, to,
+           rows, band.first, corner);
+  });
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cuda/runtime/check.h"
-#include "cuda/runtime/pacer.h"
+#include "cuda/runtime/launch.h"
 #include "cuda/runtime/sizes.h"
 
 namespace grainless::cuda {
@@ -157,18 +157,16 @@ VolumeLuma run_volume(const VolumeJob& job) {
   const VolumeShape shape = shape_of(*job.plan, job.source.channels);
   VolumeArgs a = make_args(job, shape);
   const int rows = rows_at_once(a, shape), blocks = blocks_at_once(shape, a, rows);
-  const double launches = 1.0 * ceil_div(a.blocks, blocks) * ceil_div(a.rows_in_all, rows);
+  // Some blocks at a time, and of each of them some rows of displacements.
+  const int turns = ceil_div(a.rows_in_all, rows), launches = ceil_div(a.blocks, blocks) * turns;
   volume_prepare(a, job.stream);
-  double done = 0;
-  for (a.first_block = 0; a.first_block < a.blocks; a.first_block += blocks) {
-    for (a.first_row = 0; a.first_row < a.rows_in_all; a.first_row += rows) {
-      a.last_row = std::min(a.first_row + rows, a.rows_in_all);
-      checkpoint(job.pacer, job.stream, job.callbacks, done++ / launches);
-      shape.kernel<<<std::min(blocks, a.blocks - a.first_block), kVolumeThreads, 0, job.stream>>>(
-          a);
-      check_launch("volume");
-    }
-  }
+  launch_in_bands(job, {launches, 1, {0, 1}}, [&](const Band& band) {
+    a.first_block = band.first / turns * blocks;
+    a.first_row = band.first % turns * rows;
+    a.last_row = std::min(a.first_row + rows, a.rows_in_all);
+    launch("volume", shape.kernel,
+           {std::min(blocks, a.blocks - a.first_block), kVolumeThreads, 0, job.stream}, a);
+  });
   return luma_of(a);
 }
 
