@@ -414,6 +414,23 @@ Status Engine::noise_for(const Params& params, const ConstImage& whole, const Ca
   return status;
 }
 
+Status Engine::noise_for(const Params& params, Survey& survey, const Callbacks& callbacks,
+                         NoiseModel& noise, double* seconds) {
+  const Stopwatch watch;
+  const Status status = guard([&] {
+    throw_if_failed(validate(params));
+    if (params.auto_sigma) {
+      noise = estimate_noise(survey.sample(impl_->pool, callbacks), survey.range(),
+                             static_cast<NoiseKind>(params.noise), impl_->pool, callbacks);
+    } else {
+      noise = white_noise(survey.format().colours(), static_cast<float>(params.sigma));
+    }
+    noise.range = survey.range();
+  });
+  if (seconds != nullptr) *seconds = watch.seconds();
+  return status;
+}
+
 Status Engine::range(const ConstImage& image, PictureRange& range) {
   return guard([&] {
     range = {};

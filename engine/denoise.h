@@ -12,6 +12,7 @@
 #include "engine/boundary/status.h"
 #include "engine/noise/curve.h"
 #include "engine/noise/model.h"
+#include "engine/noise/survey.h"
 #include "engine/params/params.h"
 #include "progress.h"
 
@@ -100,6 +101,11 @@ class Engine {
   // white noise of params.sigma otherwise; with the picture's range. seconds, when not null, gets
   // the time it took. `whole` need not be whole unless looks_at_whole().
   Status noise_for(const Params& params, const ConstImage& whole, const Callbacks& callbacks,
+                   NoiseModel& noise, double* seconds);
+
+  // The same of a picture that has passed by in bands of rows (engine/noise/survey.h), all of them
+  // where survey.looks_at_pixels().
+  Status noise_for(const Params& params, Survey& survey, const Callbacks& callbacks,
                    NoiseModel& noise, double* seconds);
 
   // Whether noise_for() or volume_noise() look at pixels.

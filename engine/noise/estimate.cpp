@@ -340,10 +340,15 @@ Confidence confidence_in(const NoiseModel& noise, const Measured& luma) {
 
 NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& pool,
                           const Callbacks& callbacks, int32_t most_tiles) {
+  return estimate_noise(take_sample(image, pool, callbacks, most_tiles), picture_range({&image, 1}),
+                        kind, pool, callbacks);
+}
+
+NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, NoiseKind kind,
+                          ThreadPool& pool, const Callbacks& callbacks) {
   NoiseModel noise;
-  noise.channels = image.format.colours();
+  noise.channels = sample.channels;
   noise.levels = kSampleLevels;
-  const Sample sample = take_sample(image, pool, callbacks, most_tiles);
   callbacks.report(0.2);
   noise.confidence = Confidence::kTooSmall;
   if (is_too_small(sample)) return noise;
@@ -363,7 +368,7 @@ NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& p
   } else {
     estimate_colour(measured, kind, noise);
   }
-  noise.range = picture_range({&image, 1});
+  noise.range = range;
   keep_in_range(noise);
   noise.confidence = confidence_in(noise, measured[0]);
   return noise;

@@ -17,4 +17,8 @@ namespace grainless {
 NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& pool,
                           const Callbacks& callbacks, int32_t most_tiles = kSampleTiles);
 
+// The same from a sample of the picture, and its range.
+NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, NoiseKind kind,
+                          ThreadPool& pool, const Callbacks& callbacks);
+
 }  // namespace grainless

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
-#include <vector>
 
 #include "engine/boundary/pixel_math.h"
 
@@ -40,42 +40,6 @@ std::optional<float> median_around(const ConstImage& image, int32_t x, int32_t y
   return std::abs(low - 127.5f) < std::abs(high - 127.5f) ? low : high;
 }
 
-class Values {
- public:
-  void add(const ConstImage& image, int32_t x, int32_t y) {
-    const void* pixel = pixel_at(image, x, y);
-    if (!pixel_is_valid(pixel, image.format)) return;
-    for (int32_t c = 0; c < image.format.colours(); ++c) {
-      float value = load_component(pixel, image.format.component, c);
-      if (!is_within_usual(value)) {
-        const std::optional<float> median = median_around(image, x, y, c);
-        if (!median) continue;
-        value = *median;
-        usual_ = usual_ && is_within_usual(value);
-      }
-      values_.push_back(value);
-    }
-  }
-
-  PictureRange range() {
-    if (usual_) return {};
-    const auto last = static_cast<int64_t>(values_.size()) - 1;
-    const PictureRange range{ranked(last / kThousandth), ranked(last / 2),
-                             ranked(last - last / kThousandth)};
-    return range.is_usual() ? PictureRange() : range;
-  }
-
- private:
-  float ranked(int64_t rank) {
-    const auto at = values_.begin() + rank;
-    std::nth_element(values_.begin(), at, values_.end());
-    return *at;
-  }
-
-  std::vector<float> values_;
-  bool usual_ = true;
-};
-
 }  // namespace
 
 double whites(const PictureRange& range) {
@@ -87,20 +51,58 @@ bool has_range(PixelFormat format) {
 }
 
 PictureRange picture_range(std::span<const ConstImage> images) {
-  if (images.empty() || !has_range(images.front().format)) return {};
-  double pixels = 0;
-  for (const ConstImage& image : images) pixels += 1.0 * image.width * image.height;
-  const auto step =
-      std::max<int32_t>(1, static_cast<int32_t>(std::ceil(std::sqrt(pixels / kPixels))));
-  Values values;
-  for (const ConstImage& image : images) {
-    for (int32_t y = std::min(step / 2, image.height - 1); y < image.height; y += step) {
-      for (int32_t x = std::min(step / 2, image.width - 1); x < image.width; x += step) {
-        values.add(image, x, y);
-      }
-    }
+  if (images.empty()) return {};
+  const ConstImage& first = images.front();
+  RangeMeter meter({first.format, first.width, first.height}, std::ssize(images));
+  for (const ConstImage& image : images) meter.add(image, 0, image.height);
+  return meter.range();
+}
+
+RangeMeter::RangeMeter(const Size& size, int64_t count) {
+  if (!has_range(size.format)) return;
+  const double pixels = 1.0 * static_cast<double>(count) * size.width * size.height;
+  step_ = std::max<int32_t>(1, static_cast<int32_t>(std::ceil(std::sqrt(pixels / kPixels))));
+}
+
+void RangeMeter::add(const ConstImage& band, int32_t first, int32_t end) {
+  if (step_ == 0) return;
+  // The first one may be the last row or column of a small picture.
+  const int32_t top = std::min(step_ / 2, band.height - 1);
+  const int32_t left = std::min(step_ / 2, band.width - 1);
+  int32_t y = top;
+  if (first > top) y += (first - top + step_ - 1) / step_ * step_;
+  for (; y < end; y += step_) {
+    for (int32_t x = left; x < band.width; x += step_) add_pixel(band, x, y);
   }
-  return values.range();
+}
+
+void RangeMeter::add_pixel(const ConstImage& band, int32_t x, int32_t y) {
+  const void* pixel = pixel_at(band, x, y);
+  if (!pixel_is_valid(pixel, band.format)) return;
+  for (int32_t c = 0; c < band.format.colours(); ++c) {
+    float value = load_component(pixel, band.format.component, c);
+    if (!is_within_usual(value)) {
+      const std::optional<float> median = median_around(band, x, y, c);
+      if (!median) continue;
+      value = *median;
+      usual_ = usual_ && is_within_usual(value);
+    }
+    values_.push_back(value);
+  }
+}
+
+PictureRange RangeMeter::range() {
+  if (usual_) return {};
+  const auto last = static_cast<int64_t>(values_.size()) - 1;
+  const PictureRange range{ranked(last / kThousandth), ranked(last / 2),
+                           ranked(last - last / kThousandth)};
+  return range.is_usual() ? PictureRange() : range;
+}
+
+float RangeMeter::ranked(int64_t rank) {
+  const auto at = values_.begin() + rank;
+  std::nth_element(values_.begin(), at, values_.end());
+  return *at;
 }
 
 }  // namespace grainless

@@ -18,9 +18,9 @@ constexpr int32_t kClipSquare = 8;
 constexpr double kClippedShare = 0.1, kMostClippedShare = 0.6;
 constexpr int32_t kSideUnit = 4;  // of a tile: whole pixels at quarter resolution
 
-ValueRange valid_values(const ConstImage& image) {
+ValueRange valid_values(const PictureRange& range) {
   NoiseModel noise;
-  noise.range = picture_range({&image, 1});
+  noise.range = range;
   return valid_range(match_span(noise));
 }
 
@@ -35,7 +35,9 @@ std::vector<int32_t> tile_origins(int32_t size, int32_t side, int32_t count) {
   return origins;
 }
 
-std::vector<SampleTile> spread_tiles(int32_t width, int32_t height, int32_t most) {
+}  // namespace
+
+std::vector<SampleTile> sample_tiles(int32_t width, int32_t height, int32_t most) {
   const int32_t tile_width = std::min(kTile, width / kSideUnit * kSideUnit);
   const int32_t tile_height = std::min(kTile, height / kSideUnit * kSideUnit);
   std::vector<SampleTile> tiles;
@@ -60,6 +62,8 @@ std::vector<SampleTile> spread_tiles(int32_t width, int32_t height, int32_t most
   }
   return tiles;
 }
+
+namespace {
 
 bool colours_equal(const uint8_t* a, const uint8_t* b, PixelFormat format) {
   return std::memcmp(a, b, static_cast<size_t>(format.colours()) * format.component_bytes()) == 0;
@@ -185,13 +189,21 @@ bool measurable(const SampleTile& tile, int32_t x, int32_t y, int32_t side, doub
 
 Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks,
                    int32_t most_tiles) {
+  return take_sample(
+      image.format.colours(), sample_tiles(image.width, image.height, most_tiles),
+      [&](size_t) { return image; }, picture_range({&image, 1}), pool, callbacks);
+}
+
+Sample take_sample(int32_t channels, const std::vector<SampleTile>& tiles,
+                   const std::function<ConstImage(size_t)>& part, const PictureRange& range,
+                   ThreadPool& pool, const Callbacks& callbacks) {
   Sample sample;
-  sample.channels = image.format.colours();
-  const ValueRange valid = valid_values(image);
-  sample.tiles = spread_tiles(image.width, image.height, most_tiles);
-  pool.parallel_for(static_cast<int32_t>(sample.tiles.size()), [&](int32_t i, int32_t) {
+  sample.channels = channels;
+  sample.tiles = tiles;
+  const ValueRange valid = valid_values(range);
+  pool.parallel_for(static_cast<int32_t>(tiles.size()), [&](int32_t i, int32_t) {
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-    load_tile(image, valid, sample.tiles[i]);
+    load_tile(part(i), valid, sample.tiles[i]);
   });
   sample.clipped_share = least_clipped_share(sample);
   return sample;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "engine/boundary/pixels.h"
@@ -51,6 +52,15 @@ inline constexpr int32_t kSampleTiles = 96;  // of 128 x 128 pixels: about 1.5 m
 // Tiles of all of a small image, and at most so many of a large one.
 Sample take_sample(const ConstImage& image, ThreadPool& pool, const Callbacks& callbacks,
                    int32_t most_tiles = kSampleTiles);
+
+// The places of those tiles, without pixels.
+std::vector<SampleTile> sample_tiles(int32_t width, int32_t height, int32_t most);
+
+// The same from parts of the picture: part(i) holds at least the i-th tile, `range` is the whole
+// picture's.
+Sample take_sample(int32_t channels, const std::vector<SampleTile>& tiles,
+                   const std::function<ConstImage(size_t)>& part, const PictureRange& range,
+                   ThreadPool& pool, const Callbacks& callbacks);
 
 // Pixels for which `selected` is 0 become invalid; row_bytes apart, the first is the image's.
 void keep_selected(Sample& sample, const uint8_t* selected, ptrdiff_t row_bytes);
