@@ -34,7 +34,8 @@ std::optional<float> median_around(const ConstImage& image, int32_t x, int32_t y
     }
   }
   if (count < kSupport) return std::nullopt;
-  std::sort(values.begin(), values.begin() + count);
+  std::fill(values.begin() + count, values.end(), HUGE_VALF);
+  std::sort(values.begin(), values.end());
   // What kSupport values reach: in the direction away from the usual ones.
   const float low = values[kSupport - 1], high = values[count - kSupport];
   return std::abs(low - 127.5f) < std::abs(high - 127.5f) ? low : high;

@@ -160,6 +160,11 @@ class Tiff(Hostile):
         content = tiff(width=40000, height=40000)
         self.assertIn("truncated", self.spend_little("a.tif", content, "out.tif", code=1))
 
+    def test_a_huge_tile_of_a_small_file(self):
+        tiles = [(322, LONG, 1, 16384), (323, LONG, 1, 16384), (324, LONG, 1, 8), (325, LONG, 1, len(FLAT))]
+        content = tiff(tiles, leave_out=(273, 278, 279))
+        self.assertIn("truncated", self.spend_little("a.tif", content, "out.tif", most=60 * MEBIBYTE, code=1))
+
     def test_an_empty_block_does_not_cost_the_picture(self):
         self.spend_little("a.tif", tiff([(34377, UNDEFINED, 0, 0), (33723, UNDEFINED, 0, 0)]), "out.tif")
 

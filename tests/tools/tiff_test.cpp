@@ -81,6 +81,87 @@ void write_tiff_as(const std::string& path, const TiffLayout& layout, const Imag
   TIFFClose(tiff);
 }
 
+// Read by rows, in bands of several heights and from anywhere, the picture is the same.
+void expect_rows(const std::string& path, const Image& image) {
+  const auto reader = read_rows(path);
+  ASSERT_NE(reader, nullptr);
+  ASSERT_EQ(reader->picture().format, image.format);
+  ASSERT_EQ(reader->picture().width, image.width);
+  ASSERT_EQ(reader->picture().height, image.height);
+  const auto expect = [&](int32_t first, int32_t count) {
+    std::vector<uint8_t> rows(size_t(count) * image.row_bytes());
+    reader->read(first, count, rows.data());
+    EXPECT_EQ(std::memcmp(rows.data(), image.row(first), rows.size()), 0) << first << ' ' << count;
+  };
+  for (const int32_t count : {1, 3, 8, image.height}) {
+    for (int32_t y = 0; y < image.height; y += count) {
+      expect(y, std::min(count, image.height - y));
+    }
+  }
+  expect(image.height / 2, 1);
+  expect(image.height / 3, image.height / 2);
+}
+
+TEST(Tiff, LongStripsAreTakenRowByRow) {
+  constexpr int32_t kSide = 3000;  // above 16 MiB a strip
+  const Folder folder;
+  for (const char* mode : {"wl", "wb"}) {
+    for (const uint16_t compression :
+         {COMPRESSION_NONE, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_LZW}) {
+      Image image = random_image({Component::kU16, 1}, kSide, kSide);
+      std::memset(image.row(100), 77, 2000 * image.row_bytes());  // quick to compress
+      TIFF* tiff = TIFFOpen(folder.file("a.tif").c_str(), mode);
+      ASSERT_NE(tiff, nullptr);
+      describe(tiff, {16, 1, PHOTOMETRIC_MINISBLACK, PLANARCONFIG_CONTIG, compression}, kSide,
+               kSide);
+      TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, 2900);
+      if (compression != COMPRESSION_NONE) TIFFSetField(tiff, TIFFTAG_PREDICTOR, 2);
+      for (const auto& [strip, rows] : {std::pair{0, 2900}, {1, 100}}) {
+        std::vector<uint8_t> bytes(image.row(strip * 2900), image.row(strip * 2900 + rows));
+        ASSERT_GT(
+            TIFFWriteEncodedStrip(tiff, uint32_t(strip), bytes.data(), tmsize_t(bytes.size())), 0);
+      }
+      TIFFClose(tiff);
+      EXPECT_TRUE(same_pixels(read_image(folder.file("a.tif")), image)) << mode << compression;
+      const auto reader = read_rows(folder.file("a.tif"));
+      EXPECT_LT(reader->memory(), 14u << 20);  // what is compressed is read as a whole
+      std::vector<uint8_t> rows(700 * image.row_bytes());
+      for (const int32_t first : {0, 700, 2300, 10}) {
+        reader->read(first, 700, rows.data());
+        EXPECT_EQ(std::memcmp(rows.data(), image.row(first), rows.size()), 0) << first;
+      }
+    }
+  }
+}
+
+TEST(Tiff, WrittenInBandsTheFileIsTheSame) {
+  const Folder folder;
+  for (const Component component : {Component::kU8, Component::kFloat}) {
+    Image image = random_image({component, 4}, 700, 431);
+    image.metadata.xmp = {'<', 'x', '>'};
+    image.metadata.resolution = Resolution{3000, 3000, true};
+    Image header;
+    header.format = image.format;
+    header.width = image.width;
+    header.height = image.height;
+    header.metadata = image.metadata;
+    for (const int32_t count : {1, 50, 93, 431}) {
+      OutputFile file(folder.file("bands.tif"));
+      const auto writer = write_rows(file, header);
+      for (int32_t y = 0; y < image.height; y += count) {
+        writer->write(image.row(y), std::min(count, image.height - y));
+      }
+      EXPECT_TRUE(writer->finish().empty());
+      file.commit();
+      Image whole = random_image({component, 4}, 700, 431);
+      whole.metadata = image.metadata;
+      write_image(folder.file("whole.tif"), std::move(whole));
+      EXPECT_EQ(file_bytes(folder.file("bands.tif")), file_bytes(folder.file("whole.tif")))
+          << count;
+    }
+  }
+}
+
 TEST(Tiff, EveryArrangementReadsTheSame) {
   const Folder folder;
   for (const char* mode : {"wl", "wb", "w8"}) {
@@ -94,6 +175,7 @@ TEST(Tiff, EveryArrangementReadsTheSame) {
                           {bits, 3, PHOTOMETRIC_RGB, planar, compression, tile, mode}, image);
             EXPECT_TRUE(same_pixels(read_image(folder.file("a.tif")), image))
                 << mode << ' ' << planar << ' ' << tile << ' ' << compression << ' ' << bits;
+            expect_rows(folder.file("a.tif"), image);
           }
         }
       }
@@ -107,6 +189,7 @@ TEST(Tiff, WhiteIsZeroIsTurnedRound) {
   write_tiff_as(folder.file("a.tif"), {16, 1, PHOTOMETRIC_MINISWHITE}, image);
   const Image got = read_image(folder.file("a.tif"));
   for (size_t i = 0; i < image.bytes(); ++i) ASSERT_EQ(got.pixels[i], 255 - image.pixels[i]);
+  expect_rows(folder.file("a.tif"), got);
 }
 
 TEST(Tiff, PaletteAndFewBits) {
@@ -236,6 +319,32 @@ TEST(Tiff, CameraDataGoesThrough) {
   EXPECT_EQ(TIFFGetField(tiff, EXIFTAG_EXPOSURETIME, &seconds), 1);
   EXPECT_FLOAT_EQ(seconds, 0.01f);
   TIFFClose(tiff);
+}
+
+TEST(Tiff, CameraDataOfBigFiles) {
+  Exif exif;
+  exif.camera = {{0x829a, 5, 1, {1, 0, 0, 0, 250, 0, 0, 0}},             // exposure: fits the entry
+                 {0x927c, 7, 11, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}};  // a maker's note: does not
+  exif.place = {{0x0000, 1, 4, {2, 3, 0, 0}}};
+  std::vector<uint8_t> file = {'I', 'I', 43, 0, 8, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0};
+  std::vector<ExifEntry> first = {{0x8769, 16, 1, std::vector<uint8_t>(8)},
+                                  {0x8825, 18, 1, std::vector<uint8_t>(8)}};
+  const size_t camera = 16 + exif_directory(first, 16, TiffKind::kBig).size();
+  const auto camera_bytes = exif_directory(exif.camera, camera, TiffKind::kBig);
+  const size_t place = camera + camera_bytes.size();
+  first[0].bytes[0] = static_cast<uint8_t>(camera);
+  first[1].bytes[0] = static_cast<uint8_t>(place);
+  ASSERT_LT(place, 256u);
+  for (const auto& part : {exif_directory(first, 16, TiffKind::kBig), camera_bytes,
+                           exif_directory(exif.place, place, TiffKind::kBig)}) {
+    file.insert(file.end(), part.begin(), part.end());
+  }
+  const Exif got = parse_exif(file);
+  EXPECT_EQ(got.camera, exif.camera);
+  EXPECT_EQ(got.place, exif.place);
+  for (size_t length = 0; length < camera; ++length) {  // sanitizers look on
+    EXPECT_TRUE(parse_exif(std::span(file).first(length)).camera.empty()) << length;
+  }
 }
 
 TEST(Tiff, ALibraryWarningIsSaidOnce) {

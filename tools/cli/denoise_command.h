@@ -10,6 +10,8 @@
 
 namespace grainless::tools {
 
+inline constexpr int32_t kHostMemory = 1024;
+
 struct DenoiseOptions {
   std::string preset;  // name or file, or empty
   GivenParams given;   // win over the preset
@@ -19,6 +21,7 @@ struct DenoiseOptions {
   uint64_t seed = 1;
   bool json = false;
   int32_t threads = 0;
+  int32_t host_memory = kHostMemory;  // MiB of one picture's pixels; larger ones pass in bands
 };
 
 // Denoises every input; one that fails doesn't stop the others. Returns the exit code: that of the

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "band_denoiser.h"
+#include "denoise_command.h"
 #include "engine/denoise.h"
 #include "engine_setup.h"
 #include "json_report.h"
@@ -18,18 +20,31 @@ struct Estimated {
   double seconds = 0;
 };
 
+void tell(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+}
+
 Estimated estimate(Engine& engine, ThreadPool& pool, const std::string& input, const Params& params,
                    const EstimateOptions& options) {
+  Estimated result;
+  const Callbacks callbacks{&cancel_token(), {}};
+  const uint64_t memory = uint64_t{kHostMemory} << 20;
+  if (!options.noise_sigma) {
+    if (const auto large = open_large(input, memory, callbacks.cancel)) {
+      tell(large->notes);
+      BandDenoiser bands(engine, params, *large->rows, large->encoding, pool, {memory});
+      result.noise = bands.measure(callbacks, result.seconds);
+      return result;
+    }
+  }
   Image image = read_perceptual(input, pool, &cancel_token());
-  for (const std::string& note : image.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  tell(image.notes);
   if (options.noise_sigma) {
     if (image.format.component != Component::kFloat) {
       image = convert(image, Component::kFloat, input);
     }
     add_noise(image, *options.noise_sigma, options.seed);
   }
-  Estimated result;
-  const Callbacks callbacks{&cancel_token(), {}};
   throw_if_failed(engine.noise_for(params, image.view(), callbacks, result.noise, &result.seconds));
   return result;
 }

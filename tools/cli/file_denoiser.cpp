@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "band_denoiser.h"
 #include "engine/stopwatch.h"
 #include "engine_setup.h"
 #include "tools/image_io/files.h"
@@ -28,6 +29,14 @@ void append(std::vector<std::string>& all, std::vector<std::string> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+void make_folder(const Job& job) {
+  std::error_code error;
+  if (!job.new_folder.empty() && !std::filesystem::create_directories(job.new_folder, error) &&
+      error) {
+    fail_file(job.new_folder, "can't be made: " + error.message());
+  }
+}
+
 }  // namespace
 
 FileDenoiser::FileDenoiser(Engine& engine, const DenoiseOptions& options, const Params& params,
@@ -41,10 +50,14 @@ Picture FileDenoiser::read(const Job& job) const {
   Picture picture;
   picture.outcome.method = param_text(params_, *find_param("method"));
   Stopwatch reading;
+  const FileKind kind = kind_of_output(job.output);
+  if (open_in_bands(job, picture)) {
+    append(picture.notes, losses(kind, picture.rows->picture(), job.output));
+    return picture;
+  }
   picture.image = read_image(job.input, &cancel_token());
   picture.outcome.read = reading.seconds();
   picture.notes = picture.image.notes;
-  const FileKind kind = kind_of_output(job.output);
   component_for(kind, picture.image.format, job.output);  // refuses what the file can't hold
   check_size(kind, picture.image, job.output);
   append(picture.notes, losses(kind, picture.image, job.output));
@@ -61,6 +74,43 @@ Picture FileDenoiser::read(const Job& job) const {
     add_noise(picture.image, *options_.noise_sigma, options_.seed);
   }
   return picture;
+}
+
+// Whether the picture is too large to be held at once. Added noise and quality need all of it.
+bool FileDenoiser::open_in_bands(const Job& job, Picture& picture) const {
+  const bool needs_all = options_.noise_sigma || !options_.reference.empty();
+  if (needs_all || !can_write_rows(kind_of_output(job.output))) return false;
+  std::optional<LargePicture> large = open_large(job.input, memory_limit(), &cancel_token());
+  if (!large) return false;
+  picture.original = large->rows->picture().format.component;
+  picture.encoding = std::move(large->encoding);
+  picture.notes = std::move(large->notes);
+  picture.rows = std::move(large->rows);
+  return true;
+}
+
+uint64_t FileDenoiser::memory_limit() const {
+  return uint64_t(options_.host_memory) << 20;
+}
+
+void FileDenoiser::denoise_in_bands(const Job& job, Picture& picture) const {
+  Outcome& outcome = picture.outcome;
+  const Callbacks quiet{callbacks_.cancel, {}};
+  BandDenoiser bands(engine_, params_, *picture.rows, picture.encoding, pool_,
+                     {memory_limit() - picture.rows->memory()});
+  double estimate = 0;
+  Stopwatch reading;
+  const NoiseModel noise = bands.measure(quiet, estimate);
+  outcome.read = reading.seconds() - estimate;
+  make_folder(job);
+  picture.file = std::make_unique<OutputFile>(job.output);
+  const auto writer = write_rows(*picture.file, picture.rows->picture(), callbacks_.cancel);
+  Stopwatch denoising;
+  bands.run(noise, *writer, callbacks_, outcome.report);
+  picture.notes = writer->finish();
+  outcome.denoise = denoising.seconds();
+  outcome.report.estimate = estimate;
+  outcome.estimated = params_.auto_sigma;
 }
 
 void FileDenoiser::decode(const Job& job, Picture& picture) const {
@@ -90,6 +140,7 @@ Image FileDenoiser::read_reference(const Job& job, const Image& source) const {
 }
 
 void FileDenoiser::denoise(const Job& job, Picture& picture) const {
+  if (picture.rows != nullptr) return denoise_in_bands(job, picture);
   const Image& source = picture.image;
   Image result = make_image(source.format, source.width, source.height, job.output);
   result.premultiplied = source.premultiplied;
@@ -112,6 +163,13 @@ void FileDenoiser::denoise(const Job& job, Picture& picture) const {
 }
 
 void FileDenoiser::write(const Job& job, Picture& picture) const {
+  if (picture.file != nullptr) {
+    Stopwatch writing;
+    stop_if_cancelled(&cancel_token());
+    picture.file->commit();
+    picture.outcome.write = writing.seconds();
+    return;
+  }
   const Component stored = component_for(
       kind_of_output(job.output), {picture.original, picture.image.format.channels}, job.output);
   if (!picture.encoding.is_perceptual()) {
@@ -121,11 +179,7 @@ void FileDenoiser::write(const Job& job, Picture& picture) const {
   }
   Stopwatch writing;
   stop_if_cancelled(&cancel_token());
-  std::error_code error;
-  if (!job.new_folder.empty() && !std::filesystem::create_directories(job.new_folder, error) &&
-      error) {
-    fail_file(job.new_folder, "can't be made: " + error.message());
-  }
+  make_folder(job);
   picture.notes = write_image(job.output, std::move(picture.image), &cancel_token());
   picture.outcome.write = writing.seconds();
 }

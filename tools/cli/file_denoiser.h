@@ -2,6 +2,7 @@
 // The three steps of a picture from file to file.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct Picture {
   Image native, decoded;  // added noise: the file's own samples, and what `image` began with
   Outcome outcome;
   std::vector<std::string> notes;  // of the last step, for people
+  // Of one that is too large for memory: `image` has no pixels then. The file is complete, but for
+  // its name, once it is denoised.
+  std::unique_ptr<RowReader> rows;
+  std::unique_ptr<OutputFile> file;
 };
 
 // Steps of different pictures may run at once, each kind of step for one picture at a time. All
@@ -40,6 +45,9 @@ class FileDenoiser {
 
  private:
   Image read_reference(const Job& job, const Image& source) const;
+  uint64_t memory_limit() const;  // bytes
+  bool open_in_bands(const Job& job, Picture& picture) const;
+  void denoise_in_bands(const Job& job, Picture& picture) const;
   void decode(const Job& job, Picture& picture) const;
   void encode(const Job& job, Picture& picture) const;
 

@@ -44,6 +44,11 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   app.add_option("--threads", options.threads, "Threads of the CPU; 0: one a core")
       ->check(CLI::Range(0, 4096))
       ->type_name("COUNT");
+  app.add_option("--host-memory", options.host_memory,
+                 text("Most of the computer's memory for a picture's pixels; larger ones pass "
+                      "through in bands of rows, from TIFF to TIFF; default 1024"))
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("MIB");
   app.add_flag("--json", options.json,
                text("Print one JSON object a picture on the standard output, a line each."));
   app.add_option(

@@ -10,9 +10,9 @@ namespace grainless::tools {
 namespace {
 
 constexpr uint32_t kOrientationTag = 0x0112;
-constexpr size_t kHeaderBytes = 8, kEntryBytes = 12;
+constexpr size_t kHeaderBytes = 8, kBigHeaderBytes = 16;
 constexpr uint16_t kCameraTag = 0x8769, kPlaceTag = 0x8825, kInteroperabilityTag = 0xa005;
-constexpr uint16_t kLong = 4;
+constexpr uint16_t kLong = 4, kDirectory = 13, kLong8 = 16, kDirectory8 = 18;
 constexpr size_t kMostEntries = 1000, kLargestEntry = 4 << 20;
 
 // Orientation, caption, make, model, software, date, artist, copyright.
@@ -27,16 +27,23 @@ struct TypeSize {
 TypeSize size_of(uint16_t type) {
   constexpr TypeSize kSizes[] = {{0, 0}, {1, 1}, {1, 1}, {2, 2}, {4, 4}, {8, 4}, {1, 1},
                                  {1, 1}, {2, 2}, {4, 4}, {8, 4}, {4, 4}, {8, 8}};
+  if (type == kLong8 || type == kDirectory8) return {8, 8};
   return type < std::size(kSizes) ? kSizes[type] : TypeSize{0, 0};
 }
 
-uint32_t number(std::span<const uint8_t> bytes, bool big_endian) {
-  uint32_t value = 0;
+uint64_t number(std::span<const uint8_t> bytes, bool big_endian) {
+  uint64_t value = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
     value = value << 8 | bytes[big_endian ? i : bytes.size() - 1 - i];
   }
   return value;
 }
+
+// Bytes of a directory's parts: how many entries, an entry, its count, its value or offset.
+struct Widths {
+  size_t entries, entry, number;
+};
+constexpr Widths kClassic = {2, 12, 4}, kBig = {8, 20, 8};
 
 class Parser {
  public:
@@ -49,8 +56,16 @@ class Parser {
     if (header[0] != 'M' && header[0] != 'I') return exif;
     big_ = header[0] == 'M';
     const std::span<const uint8_t> bytes(header);
-    if (number(bytes.subspan(2, 2), big_) != 42) return exif;
-    for (ExifEntry& entry : directory(number(bytes.subspan(4, 4), big_))) {
+    const uint64_t version = number(bytes.subspan(2, 2), big_);
+    uint64_t first = number(bytes.subspan(4, 4), big_);
+    if (version != 42 && version != 43) return exif;
+    if (version == 43) {
+      std::array<uint8_t, kBigHeaderBytes> whole{};
+      if (!read_(0, whole)) return exif;
+      widths_ = kBig;
+      first = number(std::span<const uint8_t>(whole).subspan(8), big_);
+    }
+    for (ExifEntry& entry : directory(first)) {
       if (entry.tag == kCameraTag && exif.camera.empty()) exif.camera = directory(pointer(entry));
       if (entry.tag == kPlaceTag && exif.place.empty()) exif.place = directory(pointer(entry));
       const bool wanted = std::find(std::begin(kPictureTags), std::end(kPictureTags), entry.tag) !=
@@ -58,6 +73,10 @@ class Parser {
       if (wanted) exif.picture.push_back(std::move(entry));
     }
     std::erase_if(exif.camera, [](const ExifEntry& e) { return e.tag == kInteroperabilityTag; });
+    // Of pointers alone: what is carried goes into classic files, too.
+    for (auto* part : {&exif.picture, &exif.camera, &exif.place}) {
+      std::erase_if(*part, [](const ExifEntry& e) { return e.type >= kLong8; });
+    }
     return exif;
   }
 
@@ -68,15 +87,16 @@ class Parser {
     return true;
   }
 
-  std::vector<ExifEntry> directory(uint32_t at) {
+  std::vector<ExifEntry> directory(uint64_t at) {
+    constexpr uint64_t kFarthest = uint64_t{1} << 62;
     std::vector<ExifEntry> entries;
-    std::array<uint8_t, 2> count{};
-    if (at < kHeaderBytes || !read_(at, count)) return entries;
-    const size_t wanted = std::min<size_t>(number(count, big_), kMostEntries);
+    std::array<uint8_t, kBig.entry> bytes{};
+    const std::span<uint8_t> count(bytes.data(), widths_.entries), raw(bytes.data(), widths_.entry);
+    if (at < kHeaderBytes || at > kFarthest || !read_(at, count)) return entries;
+    const size_t wanted = std::min<uint64_t>(number(count, big_), kMostEntries);
     for (size_t i = 0; i < wanted; ++i) {
-      std::array<uint8_t, kEntryBytes> raw{};
       ExifEntry entry{};
-      if (!spend(kEntryBytes) || !read_(uint64_t{at} + 2 + i * kEntryBytes, raw)) break;
+      if (!spend(raw.size()) || !read_(at + widths_.entries + i * raw.size(), raw)) break;
       if (take(raw, entry)) entries.push_back(std::move(entry));
     }
     return entries;
@@ -85,17 +105,17 @@ class Parser {
   bool take(std::span<const uint8_t> raw, ExifEntry& entry) {
     entry.tag = static_cast<uint16_t>(number(raw.first(2), big_));
     entry.type = static_cast<uint16_t>(number(raw.subspan(2, 2), big_));
-    if (entry.type == 13) entry.type = kLong;  // a pointer by another name
-    entry.count = number(raw.subspan(4, 4), big_);
+    if (entry.type == kDirectory) entry.type = kLong;  // a pointer by another name
+    const uint64_t count = number(raw.subspan(4, widths_.number), big_);
+    const std::span<const uint8_t> field = raw.last(widths_.number);
     const TypeSize size = size_of(entry.type);
-    if (size.value == 0 || entry.count == 0 || entry.count > kLargestEntry / size.value) {
-      return false;
-    }
-    const bool elsewhere = entry.count * size.value > 4;
+    if (size.value == 0 || count == 0 || count > kLargestEntry / size.value) return false;
+    entry.count = static_cast<uint32_t>(count);
+    const bool elsewhere = entry.count * size.value > field.size();
     if (elsewhere && !spend(entry.count * size.value)) return false;
-    entry.bytes.assign(raw.begin() + 8, raw.end());
+    entry.bytes.assign(field.begin(), field.end());
     entry.bytes.resize(entry.count * size.value);
-    if (elsewhere && !read_(number(raw.subspan(8, 4), big_), entry.bytes)) return false;
+    if (elsewhere && !read_(number(field, big_), entry.bytes)) return false;
     for (size_t i = 0; big_ && i < entry.bytes.size(); i += size.number) {
       const auto begin = entry.bytes.begin() + static_cast<ptrdiff_t>(i);
       std::reverse(begin, begin + static_cast<ptrdiff_t>(size.number));
@@ -103,16 +123,18 @@ class Parser {
     return true;
   }
 
-  static uint32_t pointer(const ExifEntry& entry) {
-    return entry.type == kLong && entry.count == 1 ? number(entry.bytes, false) : 0;
+  static uint64_t pointer(const ExifEntry& entry) {
+    const bool known = entry.type == kLong || entry.type == kLong8 || entry.type == kDirectory8;
+    return known && entry.count == 1 ? number(entry.bytes, false) : 0;
   }
 
   const ReadAt& read_;
   uint64_t left_;  // bytes that may still be taken
   bool big_ = false;
+  Widths widths_ = kClassic;
 };
 
-void append(std::vector<uint8_t>& to, uint32_t value, size_t bytes) {
+void append(std::vector<uint8_t>& to, uint64_t value, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) to.push_back(static_cast<uint8_t>(value >> (8 * i)));
 }
 
@@ -131,27 +153,29 @@ Exif parse_exif(std::span<const uint8_t> structure) {
   return parse_exif(read, structure.size());
 }
 
-std::vector<uint8_t> exif_directory(std::span<const ExifEntry> entries, uint32_t offset) {
+std::vector<uint8_t> exif_directory(std::span<const ExifEntry> entries, uint64_t offset,
+                                    TiffKind kind) {
+  const Widths& widths = kind == TiffKind::kBig ? kBig : kClassic;
   std::vector<ExifEntry> sorted(entries.begin(), entries.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.tag < b.tag; });
   std::vector<uint8_t> table, values;
-  const size_t begin = offset + 2 + sorted.size() * kEntryBytes + 4;
-  append(table, static_cast<uint32_t>(sorted.size()), 2);
+  const uint64_t begin = offset + widths.entries + sorted.size() * widths.entry + widths.number;
+  append(table, sorted.size(), widths.entries);
   for (const ExifEntry& entry : sorted) {
     append(table, entry.tag, 2);
     append(table, entry.type, 2);
-    append(table, entry.count, 4);
+    append(table, entry.count, widths.number);
     std::vector<uint8_t> bytes = entry.bytes;
-    bytes.resize(std::max<size_t>(4, (bytes.size() + 1) / 2 * 2));
-    if (bytes.size() > 4) {
-      append(table, static_cast<uint32_t>(begin + values.size()), 4);
+    bytes.resize(std::max(widths.number, (bytes.size() + 1) / 2 * 2));
+    if (bytes.size() > widths.number) {
+      append(table, begin + values.size(), widths.number);
       values.insert(values.end(), bytes.begin(), bytes.end());
     } else {
       table.insert(table.end(), bytes.begin(), bytes.end());
     }
   }
-  append(table, 0, 4);  // no next directory
+  append(table, 0, widths.number);  // no next directory
   table.insert(table.end(), values.begin(), values.end());
   return table;
 }
@@ -189,10 +213,10 @@ int32_t exif_orientation(std::span<const uint8_t> exif) {
   if (directory > exif.size() || exif.size() - directory < 2) return 0;
   const size_t entries = number(exif.subspan(directory, 2), big);
   for (size_t i = 0; i < entries; ++i) {
-    const size_t at = directory + 2 + i * kEntryBytes;
-    if (at + kEntryBytes > exif.size()) return 0;
+    const size_t at = directory + kClassic.entries + i * kClassic.entry;
+    if (at + kClassic.entry > exif.size()) return 0;
     if (number(exif.subspan(at, 2), big) != kOrientationTag) continue;
-    const uint32_t value = number(exif.subspan(at + 8, 2), big);
+    const uint64_t value = number(exif.subspan(at + 8, 2), big);
     return value >= 1 && value <= 8 ? static_cast<int32_t>(value) : 0;
   }
   return 0;

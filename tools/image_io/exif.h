@@ -27,20 +27,22 @@ struct Exif {
   bool empty() const { return picture.empty() && camera.empty() && place.empty(); }
 };
 
-// Fills `bytes` from a TIFF structure (not a BigTIFF); false where it ends before.
+// Fills `bytes` from a TIFF structure; false where it ends before.
 using ReadAt = std::function<bool(uint64_t offset, std::span<uint8_t> bytes)>;
 
-// What a structure of either byte order has of it; entries that are damaged are left out. Entries
-// may share their bytes, but all together don't make more than twice the `size` bytes of the file:
-// what goes beyond is left out, too. A maker's own notes are copied as they are: what they say of
-// offsets is no longer true.
+// What a structure of either byte order, BigTIFF or not, has of it; entries that are damaged are
+// left out. Entries may share their bytes, but all together don't make more than twice the `size`
+// bytes of the file: what goes beyond is left out, too. A maker's own notes are copied as they are:
+// what they say of offsets is no longer true.
 Exif parse_exif(const ReadAt& read, uint64_t size);
 Exif parse_exif(std::span<const uint8_t> structure);
 
 // The structure of a PNG's eXIf chunk, little-endian.
 std::vector<uint8_t> exif_structure(const Exif& exif);
 
-// A directory for the place `offset` in a little-endian TIFF file.
-std::vector<uint8_t> exif_directory(std::span<const ExifEntry> entries, uint32_t offset);
+// A directory for the place `offset` in a little-endian TIFF file, or a BigTIFF one.
+enum class TiffKind { kClassic, kBig };
+std::vector<uint8_t> exif_directory(std::span<const ExifEntry> entries, uint64_t offset,
+                                    TiffKind kind = TiffKind::kClassic);
 
 }  // namespace grainless::tools

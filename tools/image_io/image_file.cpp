@@ -174,6 +174,29 @@ std::vector<Image> read_layers(const std::string& path, const CancelToken* cance
   return layers;
 }
 
+std::unique_ptr<RowReader> read_rows(const std::string& path,
+                                     [[maybe_unused]] const CancelToken* cancel) {
+  const Magic magic = magic_of(InputFile(path));
+#if GRAINLESS_HAVE_TIFF
+  if (magic == Magic::kTiff) return read_tiff_rows(path, cancel);
+#endif
+  return nullptr;
+}
+
+bool can_write_rows(FileKind kind) {
+  return kind == FileKind::kTiff;
+}
+
+std::unique_ptr<RowWriter> write_rows([[maybe_unused]] OutputFile& file,
+                                      [[maybe_unused]] const Image& picture,
+                                      [[maybe_unused]] const CancelToken* cancel) {
+#if GRAINLESS_HAVE_TIFF
+  return write_tiff_rows(file, picture, cancel);
+#else
+  throw Error(ErrorCode::kInternal, "no kind of file is written row by row");
+#endif
+}
+
 std::vector<std::string> write_layers(const std::string& path, std::span<const Image> layers,
                                       const CancelToken* cancel) {
   if (kind_of_output(path) != FileKind::kTiff) {

@@ -3,13 +3,16 @@
 // always.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/progress.h"
+#include "files.h"
 #include "image.h"
+#include "rows.h"
 
 namespace grainless::tools {
 
@@ -28,6 +31,17 @@ Image read_image(const std::string& path, const CancelToken* cancel = nullptr);
 
 // The same, of all pages of a TIFF file, and of the one picture of another.
 std::vector<Image> read_layers(const std::string& path, const CancelToken* cancel = nullptr);
+
+// A picture that can be read row by row: a TIFF file's. Null for other kinds of files.
+std::unique_ptr<RowReader> read_rows(const std::string& path, const CancelToken* cancel = nullptr);
+
+// Whether write_rows() can write such a file.
+bool can_write_rows(FileKind kind);
+
+// For a picture without pixels of its own, whose rows come one after the other; the file is the
+// caller's to commit().
+std::unique_ptr<RowWriter> write_rows(OutputFile& file, const Image& picture,
+                                      const CancelToken* cancel = nullptr);
 
 // Writes a TIFF file with a page a layer. Throws Error(kBadInput); nothing is left of a file that
 // fails.

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "exif.h"
 #include "tiff_file.h"
@@ -65,12 +66,13 @@ void set_texts_of_exif(TiffHandle& tiff, const Metadata& metadata) {
 }
 
 // At the file's end, before the page's own directory, which goes there next and points at it.
-void write_directory(const TiffHandle& tiff, uint32_t tag, std::span<const ExifEntry> entries) {
+void write_directory(const TiffHandle& tiff, uint32_t tag, std::span<const ExifEntry> entries,
+                     TiffKind kind) {
   if (entries.empty()) return;
   const int descriptor = TIFFFileno(tiff.get());
   const off_t end = lseek(descriptor, 0, SEEK_END);
   const uint64_t at = (static_cast<uint64_t>(end) + 1) / 2 * 2;
-  const std::vector<uint8_t> bytes = exif_directory(entries, static_cast<uint32_t>(at));
+  const std::vector<uint8_t> bytes = exif_directory(entries, at, kind);
   size_t done = 0;
   while (end >= 0 && done < bytes.size()) {
     const ssize_t put =
@@ -82,17 +84,12 @@ void write_directory(const TiffHandle& tiff, uint32_t tag, std::span<const ExifE
   set(tiff, tag, at);
 }
 
-void write_exif(TiffHandle& tiff, const Metadata& metadata, bool big) {
+void write_exif(TiffHandle& tiff, const Metadata& metadata, TiffKind kind) {
   if (metadata.exif.empty()) return;
   const Exif exif = parse_exif(metadata.exif);
-  if (big || exif.empty()) {
-    tiff.notes().add(std::string("the camera data (EXIF) ") +
-                     (big ? "has no place in a file of this size" : "is damaged") +
-                     " and was left out");
-    return;
-  }
-  write_directory(tiff, TIFFTAG_EXIFIFD, exif.camera);
-  write_directory(tiff, TIFFTAG_GPSIFD, exif.place);
+  if (exif.empty()) tiff.notes().add("the camera data (EXIF) is damaged and was left out");
+  write_directory(tiff, TIFFTAG_EXIFIFD, exif.camera, kind);
+  write_directory(tiff, TIFFTAG_GPSIFD, exif.place, kind);
 }
 
 void set_metadata(TiffHandle& tiff, const Metadata& metadata) {
@@ -121,26 +118,96 @@ void set_metadata(TiffHandle& tiff, const Metadata& metadata) {
   }
 }
 
-void write_page(TiffHandle& tiff, const Image& image, bool big, const CancelToken* cancel) {
-  set_layout(tiff, image);
-  set_metadata(tiff, image.metadata);
-  const int32_t in_strip = static_cast<int32_t>(
-      std::clamp<size_t>(kStripBytes / image.row_bytes(), 1, size_t(image.height)));
-  set(tiff, TIFFTAG_ROWSPERSTRIP, uint32_t(in_strip));
-  uint32_t strip = 0;
-  for (int64_t y = 0; y < image.height; y += in_strip, ++strip) {  // may end beyond 2^31
-    stop_if_cancelled(cancel);
-    const auto bytes = tmsize_t(image.row_bytes()) * std::min<int64_t>(in_strip, image.height - y);
-    // libtiff encodes strips from a copy of its own; the parameter lacks its const.
-    uint8_t* rows = const_cast<uint8_t*>(image.row(static_cast<int32_t>(y)));
-    if (TIFFWriteEncodedStrip(tiff.get(), strip, rows, bytes) < 0) {
-      tiff.fail("can't be written");
+// Strips are written as soon as they are full.
+class PageWriter {
+ public:
+  PageWriter(TiffHandle& tiff, const Image& picture, TiffKind kind, const CancelToken* cancel)
+      : tiff_(tiff), picture_(picture), kind_(kind), cancel_(cancel) {
+    set_layout(tiff, picture);
+    set_metadata(tiff, picture.metadata);
+    const auto in_strip = std::clamp<size_t>(kStripBytes / picture.row_bytes(), 1,
+                                             static_cast<size_t>(picture.height));
+    in_strip_ = static_cast<int32_t>(in_strip);
+    set(tiff, TIFFTAG_ROWSPERSTRIP, static_cast<uint32_t>(in_strip_));
+  }
+
+  void write(const uint8_t* rows, int32_t count) {
+    const size_t row_bytes = picture_.row_bytes();
+    while (count > 0) {
+      const int32_t wanted = std::min(in_strip_, picture_.height - first_);
+      const int32_t taken = std::min(count, wanted - held_);
+      if (taken == wanted) {
+        put(rows, wanted);
+      } else {
+        begun_.resize(row_bytes * static_cast<size_t>(in_strip_));
+        std::memcpy(begun_.data() + row_bytes * static_cast<size_t>(held_), rows,
+                    row_bytes * static_cast<size_t>(taken));
+        held_ += taken;
+        if (held_ == wanted) put(begun_.data(), wanted);
+      }
+      rows += row_bytes * static_cast<size_t>(taken);
+      count -= taken;
     }
   }
-  write_exif(tiff, image.metadata, big);
+
+  void finish() { write_exif(tiff_, picture_.metadata, kind_); }
+
+ private:
+  void put(const uint8_t* rows, int32_t count) {
+    stop_if_cancelled(cancel_);
+    const auto bytes = static_cast<tmsize_t>(picture_.row_bytes()) * count;
+    // libtiff encodes strips from a copy of its own; the parameter lacks its const.
+    if (TIFFWriteEncodedStrip(tiff_.get(), strip_++, const_cast<uint8_t*>(rows), bytes) < 0) {
+      tiff_.fail("can't be written");
+    }
+    first_ += count;
+    held_ = 0;
+  }
+
+  TiffHandle& tiff_;
+  const Image& picture_;
+  TiffKind kind_;
+  const CancelToken* cancel_;
+  int32_t in_strip_ = 0;
+  int32_t first_ = 0, held_ = 0;  // rows: that are written, and of the strip that is begun
+  uint32_t strip_ = 0;
+  std::vector<uint8_t> begun_;
+};
+
+TiffKind kind_for(size_t bytes) {
+  return bytes > kClassicLimit ? TiffKind::kBig : TiffKind::kClassic;
 }
 
+// Little-endian on every machine: the camera's directories are.
+const char* mode_for(size_t bytes) {
+  return kind_for(bytes) == TiffKind::kBig ? "wl8" : "wl";
+}
+
+class TiffPictureWriter final : public RowWriter {
+ public:
+  TiffPictureWriter(OutputFile& file, const Image& picture, const CancelToken* cancel)
+      : tiff_(file.path(), fileno(file.stream()), mode_for(picture.bytes())),
+        page_(tiff_, picture, kind_for(picture.bytes()), cancel) {}
+
+  void write(const uint8_t* rows, int32_t count) override { page_.write(rows, count); }
+
+  std::vector<std::string> finish() override {
+    page_.finish();
+    if (TIFFFlush(tiff_.get()) == 0) tiff_.fail("can't be written");
+    return tiff_.notes().take();
+  }
+
+ private:
+  TiffHandle tiff_;
+  PageWriter page_;
+};
+
 }  // namespace
+
+std::unique_ptr<RowWriter> write_tiff_rows(OutputFile& file, const Image& picture,
+                                           const CancelToken* cancel) {
+  return std::make_unique<TiffPictureWriter>(file, picture, cancel);
+}
 
 std::vector<std::string> write_tiff(OutputFile& file, const Image& image,
                                     const CancelToken* cancel) {
@@ -151,12 +218,12 @@ std::vector<std::string> write_tiff_pages(OutputFile& file, std::span<const Imag
                                           const CancelToken* cancel) {
   size_t bytes = 0;
   for (const Image& page : pages) bytes += page.bytes();
-  const bool big = bytes > kClassicLimit;
-  // Little-endian on every machine: the camera's directories are.
-  TiffHandle tiff(file.path(), fileno(file.stream()), big ? "wl8" : "wl");
+  TiffHandle tiff(file.path(), fileno(file.stream()), mode_for(bytes));
   for (size_t i = 0; i < pages.size(); ++i) {
     if (i > 0 && TIFFWriteDirectory(tiff.get()) == 0) tiff.fail("can't be written");
-    write_page(tiff, pages[i], big, cancel);
+    PageWriter page(tiff, pages[i], kind_for(bytes), cancel);
+    page.write(pages[i].pixels.get(), pages[i].height);
+    page.finish();
   }
   if (TIFFFlush(tiff.get()) == 0) tiff.fail("can't be written");
   return tiff.notes().take();
