@@ -9,6 +9,7 @@
 
 #include "cuda/runtime/check.h"
 #include "cuda/runtime/fft.h"
+#include "cuda/runtime/sizes.h"
 #include "dft.cuh"
 #include "engine/boundary/bm3d_math.h"
 #include "stage.cuh"
@@ -62,16 +63,12 @@ double cost_of(const Bm3dStage& stage) {
          (stage.step * stage.step);
 }
 
-size_t rounded(size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
-
 int pilot_stride(int width) {
   return (width + 31) / 32 * 32;
 }
 
 size_t pilot_bytes(int channels, int width, int height) {
-  return rounded(sizeof(float) * channels * height * pilot_stride(width));
+  return aligned(sizeof(float) * channels * height * pilot_stride(width));
 }
 
 // Of a stage whose support is at most width x height.
@@ -82,9 +79,9 @@ struct StageBytes {
 
 StageBytes stage_bytes(const Bm3dStage& stage, size_t width, size_t height) {
   const size_t references = (width / stage.step + 2) * (height / stage.step + 2);
-  return {rounded(sizeof(int16_t) * width * height),
-          rounded(sizeof(uint16_t) * references * stage.group),
-          rounded(sizeof(PixelSums) * width * height),
+  return {aligned(sizeof(int16_t) * width * height),
+          aligned(sizeof(uint16_t) * references * stage.group),
+          aligned(sizeof(PixelSums) * width * height),
           in_fourier_basis(stage) ? dft_scratch_bytes(stage) : 0};
 }
 
@@ -203,7 +200,7 @@ void run_bm3d(const MethodJob& job) {
   for (int s = 0; s < level.stage_count; ++s) {
     stage.stage = &level.bm3d[s];
     const int matched = level.matched_on(s), pilot = level.pilot_of(s);
-    stage.first = matched >= 0 ? estimate[matched] : DevicePlanes{};
+    stage.matched_on = matched >= 0 ? estimate[matched] : DevicePlanes{};
     stage.pilot = pilot >= 0 ? estimate[pilot] : DevicePlanes{};
     stage.out = estimate[s];
     stage.progress = {stage.progress.to, stage.progress.to + cost_of(level.bm3d[s]) / all};

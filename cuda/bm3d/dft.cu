@@ -16,6 +16,7 @@
 #include "aggregate.cuh"
 #include "cuda/runtime/check.h"
 #include "cuda/runtime/fft.h"
+#include "cuda/runtime/sizes.h"
 #include "dft.cuh"
 #include "engine/boundary/bm3d_math.h"
 
@@ -305,12 +306,8 @@ int batch_references(const Bm3dStage& stage) {
   return std::max<int>(kCellReferences, static_cast<int>(kBatchBytes / reference_bytes(stage)));
 }
 
-size_t rounded(size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
-
 size_t spectra_bytes(const Bm3dStage& stage) {
-  return rounded(batch_references(stage) * reference_bytes(stage));
+  return aligned(batch_references(stage) * reference_bytes(stage));
 }
 
 // cuFFT 12 asks for none with any side up to 16; of versions not seen, some may want a copy.
@@ -356,7 +353,7 @@ size_t set_cell(const StageJob& job, DftArgs& args) {
 }  // namespace
 
 size_t dft_scratch_bytes(const Bm3dStage& stage) {
-  return spectra_bytes(stage) + work_bytes(stage) + rounded(sizeof(int) * batch_references(stage));
+  return spectra_bytes(stage) + work_bytes(stage) + aligned(sizeof(int) * batch_references(stage));
 }
 
 void filter_stage_dft(const StageJob& job, int c, const ProgressSpan& progress) {

@@ -56,8 +56,8 @@ struct StageJob {
   const MethodJob* method;
   const Bm3dStage* stage;
   DevicePlanes noisy;
-  DevicePlanes pilot;  // the estimate of the stage before; data is null for hard thresholds
-  DevicePlanes first;  // the estimate that is matched on; null: the noisy picture is
+  DevicePlanes pilot;       // the estimate of the stage before; data is null for hard thresholds
+  DevicePlanes matched_on;  // an estimate; null: the noisy picture
   DevicePlanes out;
   ProgressSpan progress;
   // What run_bm3d_stage adds: buffers in its scratch memory, and the device's limits.
@@ -72,7 +72,7 @@ struct StageJob {
   int blocks_that_fit(size_t bytes) const {
     return static_cast<int>(limits.shared_bytes_for_all / (bytes + limits.shared_bytes_reserved));
   }
-  const DevicePlanes& matched() const { return first.data != nullptr ? first : noisy; }
+  const DevicePlanes& matched() const { return matched_on.data != nullptr ? matched_on : noisy; }
   // Positions of patches with pixels in out.
   Rect map_rect() const {
     const Rect& rect = out.rect;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What an algorithm of the CUDA module offers: the twin of engine/cpu/frame/method.h. A method only
-// queues work on the job's stream, in launches short enough for a desktop card's watchdog
-// (cuda/runtime/launch.h), calls checkpoint() between launches and never synchronises itself.
-// Results are the same bits for any target rectangle, stream and order of tiles.
+// What an algorithm of the CUDA module is given: the twin of engine/cpu/frame/method.h. A method
+// queues work on the job's stream and never synchronises itself. launch_in_bands()
+// (cuda/runtime/launch.h) cuts long work into launches short enough for a desktop card's watchdog,
+// with a checkpoint() before each. Results are the same bits for any target rectangle, stream and
+// order of tiles.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -42,7 +43,7 @@ struct MethodJob {
   Pacer* pacer = nullptr;         // keeps few launches queued, so that cancelling is quick
 };
 
-// See cuda/runtime/pacer.h; the share is of the tile's work.
+// See cuda/runtime/pacer.h. `fraction` is of the tile's work.
 void checkpoint(const MethodJob& job, double fraction);
 
 // Of the planes that a method is to read.

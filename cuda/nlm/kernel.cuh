@@ -244,7 +244,8 @@ struct NlmWalk {
   __device__ float total_of(const float* sum, int w) const {
     const float one = nlm_weight(w == 0 ? a.luma : a.chroma, 0, a.top);
     const float largest = sum[(kChannels + kWeights + w) * kNlmColumns];
-    return sum[(kChannels + w) * kNlmColumns] + (a.centre.own * one + a.centre.share * largest);
+    return sum[(kChannels + w) * kNlmColumns] +
+           (a.centre.own * one + a.centre.of_largest * largest);
   }
 
   __device__ void finish_totals(int y, int x, const float* sum) const {

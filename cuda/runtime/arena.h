@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a run's buffers lie in its lane's memory.
+// How a run's buffers lie in its slot's memory.
 #pragma once
 
 #include <utility>
@@ -25,7 +25,7 @@ inline size_t plane_bytes(const Plan& plan, int width, int height) {
   return aligned(sizeof(float) * plane_stride(width) * height * plan.channels);
 }
 
-// Cuts a lane's arena into the buffers of one run.
+// Cuts a slot's arena into the buffers of one run.
 class Cutter {
  public:
   Cutter(void* memory, size_t bytes) : next_(static_cast<uint8_t*>(memory)), left_(bytes) {}

@@ -35,7 +35,7 @@ size_t largest_block_shared(int device) {
 }
 
 // Dynamic shared memory that a launch of the kernel may have. The limit belongs to the function and
-// not to a launch: two lanes that each set what their own launch needs could lower one another's
+// not to a launch: two runs that each set what their own launch needs could lower one another's
 // between setting and launching. It is raised once, to all that the device has.
 size_t allowed_shared(const void* kernel) {
   static std::mutex mutex;

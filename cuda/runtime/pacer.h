@@ -30,9 +30,9 @@ class Pacer {
   int recorded_ = 0;
 };
 
-// To be called before every launch that may take more than a millisecond: throws Error(kCancelled)
-// when the host asks to stop, reports the share of the work queued so far and waits while too many
-// launches are queued. pacer and callbacks may be null.
+// To be called before every launch that may take more than a millisecond. Throws Error(kCancelled)
+// when the host asks to stop. Reports `fraction`, the part of the work that is queued already.
+// Waits while too many launches are queued. pacer and callbacks may be null.
 void checkpoint(Pacer* pacer, cudaStream_t stream, const AbiCallbacks* callbacks, double fraction);
 
 }  // namespace grainless::cuda

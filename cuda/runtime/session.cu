@@ -26,24 +26,24 @@ uint64_t tile_bytes(const Plan& plan, int width, int height) {
          aligned(levels_scratch_bytes(plan, width, height));
 }
 
-Lane::Lane()
+RunSlot::RunSlot()
     : not_finite_(allocate_device(sizeof(unsigned))), fetched_(allocate_pinned(sizeof(unsigned))) {
   stream = make_stream();
   for (Event* event : {&started, &uploaded, &begun, &computed, &downloaded}) *event = make_event();
   for (Event& event : staged) event = make_event(cudaEventDisableTiming);
 }
 
-void Lane::clear_not_finite() {
+void RunSlot::clear_not_finite() {
   check(cudaMemsetAsync(not_finite(), 0, sizeof(unsigned), stream.get()), "clearing a flag");
 }
 
-void Lane::fetch_not_finite() {
+void RunSlot::fetch_not_finite() {
   check(cudaMemcpyAsync(fetched_.get(), not_finite(), sizeof(unsigned), cudaMemcpyDeviceToHost,
                         stream.get()),
         "downloading a flag");
 }
 
-void Lane::throw_if_not_finite() const {
+void RunSlot::throw_if_not_finite() const {
   if (*static_cast<const unsigned*>(fetched_.get()) == 0) return;
   throw Error(ErrorCode::kInternal, packed_sentence("it computed values that are no numbers"));
 }
@@ -54,7 +54,7 @@ void spoil_on_demand(const DevicePlanes& planes, cudaStream_t stream) {
 }
 
 namespace {
-// Members are made in order: the lanes need the device to be current.
+// Members are made in order: the slots need the device to be current.
 int selected(uint32_t device) {
   select_device(device);
   return static_cast<int>(device);
@@ -91,7 +91,7 @@ void Session::throw_if_failed_before() const {
 
 size_t Session::held() const {
   size_t bytes = 0;
-  for (const Lane& lane : lanes_) bytes += lane.arena_bytes;
+  for (const RunSlot& slot : slots_) bytes += slot.arena_bytes;
   return bytes;
 }
 
@@ -107,63 +107,63 @@ uint64_t Session::budget() {
   return limit_ != 0 ? std::min(limit_, most) : most;
 }
 
-Lane& Session::acquire() {
+RunSlot& Session::acquire() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    throw_if_failed_before();  // a lane that hangs is never free
-    for (Lane& lane : lanes_) {
-      if (lane.busy) continue;
-      lane.busy = true;
-      return lane;
+    throw_if_failed_before();  // a slot that hangs is never free
+    for (RunSlot& slot : slots_) {
+      if (slot.busy) continue;
+      slot.busy = true;
+      return slot;
     }
     freed_.wait(lock);
   }
 }
 
-// After a cancel, launches may still be running. What doesn't end is left alone: its lane is never
+// After a cancel, launches may still be running. What doesn't end is left alone: its slot is never
 // used again, and nobody waits for it.
-void Session::release(Lane& lane) {
-  if (!settles(lane.stream.get())) failed_ = hangs_ = true;
+void Session::release(RunSlot& slot) {
+  if (!settles(slot.stream.get())) failed_ = hangs_ = true;
   {
     std::lock_guard lock(mutex_);
-    lane.busy = hangs_;
+    slot.busy = hangs_;
   }
   freed_.notify_all();
 }
 
-void Session::drop_idle_arenas(const Lane& keep) {
-  for (Lane& lane : lanes_) {
-    if (lane.busy && &lane != &keep) continue;
-    lane.arena.reset();
-    lane.arena_bytes = 0;
+void Session::drop_idle_arenas(const RunSlot& keep) {
+  for (RunSlot& slot : slots_) {
+    if (slot.busy && &slot != &keep) continue;
+    slot.arena.reset();
+    slot.arena_bytes = 0;
   }
 }
 
-// Makes the lane's arena large enough, within the limit.
-void Session::reserve(Lane& lane, size_t bytes) {
+// Makes the slot's arena large enough, within the limit.
+void Session::reserve(RunSlot& slot, size_t bytes) {
   std::lock_guard lock(mutex_);
-  if (lane.arena_bytes >= bytes) return;
-  lane.arena.reset();
-  lane.arena_bytes = 0;
-  if (limit_ != 0 && held() + bytes > limit_) drop_idle_arenas(lane);
+  if (slot.arena_bytes >= bytes) return;
+  slot.arena.reset();
+  slot.arena_bytes = 0;
+  if (limit_ != 0 && held() + bytes > limit_) drop_idle_arenas(slot);
   if (limit_ != 0 && held() + bytes > limit_) {
     throw Error(ErrorCode::kOutOfMemory, "the memory limit leaves too little for this tile");
   }
   try {
-    lane.arena = allocate_device(bytes);
+    slot.arena = allocate_device(bytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kOutOfMemory) throw;
-    drop_idle_arenas(lane);
-    lane.arena = allocate_device(bytes);
+    drop_idle_arenas(slot);
+    slot.arena = allocate_device(bytes);
   }
-  lane.arena_bytes = bytes;
+  slot.arena_bytes = bytes;
   peak_ = std::max(peak_, held());
 }
 
-void Session::compute(Lane& lane, const Plan& plan, const AbiTile& tile,
+void Session::compute(RunSlot& slot, const Plan& plan, const AbiTile& tile,
                       const AbiCallbacks* callbacks) {
-  const cudaStream_t stream = lane.stream.get();
-  Cutter memory(lane.arena.get(), lane.arena_bytes);
+  const cudaStream_t stream = slot.stream.get();
+  Cutter memory(slot.arena.get(), slot.arena_bytes);
   const DevicePixels pixels = memory.pixels(plan, tile, tile.in);
   const DevicePixels output = memory.pixels(plan, tile, tile.out);
   const Rect needed = levels_source(plan, tile.image_width, tile.image_height, tile.out);
@@ -171,40 +171,40 @@ void Session::compute(Lane& lane, const Plan& plan, const AbiTile& tile,
   const size_t left = memory.left();
   const MethodJob job{
       nullptr, tile.image_width, tile.image_height, source,     target, memory.take(left),
-      left,    stream,           callbacks,         &lane.pacer};
-  lane.pacer.restart();
-  check(cudaEventRecord(lane.started.get(), stream), "timing");
+      left,    stream,           callbacks,         &slot.pacer};
+  slot.pacer.restart();
+  check(cudaEventRecord(slot.started.get(), stream), "timing");
   const AbiLayer from{const_cast<void*>(tile.source), tile.source_row_bytes};
   const AbiLayer to{tile.target, tile.target_row_bytes};
-  upload(lane, {&from, tile.in.height}, pixels, callbacks);
-  check(cudaEventRecord(lane.uploaded.get(), stream), "timing");
-  check(cudaEventRecord(lane.begun.get(), stream), "timing");
+  upload(slot, {&from, tile.in.height}, pixels, callbacks);
+  check(cudaEventRecord(slot.uploaded.get(), stream), "timing");
+  check(cudaEventRecord(slot.begun.get(), stream), "timing");
   planes_from_pixels(pixels, source, stream);
   run_levels(plan, job);
   spoil_on_demand(target, stream);
-  lane.clear_not_finite();
-  pixels_from_planes(pixels, source, target, {output, plan.detail, lane.not_finite()}, stream);
-  lane.fetch_not_finite();
-  check(cudaEventRecord(lane.computed.get(), stream), "timing");
-  wait_for(lane.computed.get(), callbacks);
-  lane.throw_if_not_finite();
-  download(lane, output, {&to, tile.out.height}, callbacks);
+  slot.clear_not_finite();
+  pixels_from_planes(pixels, source, target, {output, plan.detail, slot.not_finite()}, stream);
+  slot.fetch_not_finite();
+  check(cudaEventRecord(slot.computed.get(), stream), "timing");
+  wait_for(slot.computed.get(), callbacks);
+  slot.throw_if_not_finite();
+  download(slot, output, {&to, tile.out.height}, callbacks);
 }
 
 template <typename Body>
-void Session::on_lane(size_t bytes, AbiTiming* timing, const Body& body) {
+void Session::on_slot(size_t bytes, AbiTiming* timing, const Body& body) {
   throw_if_failed_before();
-  Lane& lane = acquire();
-  const AtExit done([&] { release(lane); });
+  RunSlot& slot = acquire();
+  const AtExit done([&] { release(slot); });
   try {
     select();
-    reserve(lane, bytes);
-    body(lane);
+    reserve(slot, bytes);
+    body(slot);
     if (timing != nullptr) {
       std::lock_guard lock(mutex_);
-      *timing = {seconds_between(lane.started, lane.uploaded),
-                 seconds_between(lane.begun, lane.computed),
-                 seconds_between(lane.computed, lane.downloaded), peak_};
+      *timing = {seconds_between(slot.started, slot.uploaded),
+                 seconds_between(slot.begun, slot.computed),
+                 seconds_between(slot.computed, slot.downloaded), peak_};
     }
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kDeviceFailed) failed_ = true;
@@ -214,8 +214,8 @@ void Session::on_lane(size_t bytes, AbiTiming* timing, const Body& body) {
 
 void Session::run(const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks,
                   AbiTiming* timing) {
-  on_lane(tile_bytes(plan, tile.in.width, tile.in.height), timing,
-          [&](Lane& lane) { compute(lane, plan, tile, callbacks); });
+  on_slot(tile_bytes(plan, tile.in.width, tile.in.height), timing,
+          [&](RunSlot& slot) { compute(slot, plan, tile, callbacks); });
 }
 
 void Session::run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
@@ -226,7 +226,7 @@ void Session::run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab
   }
   const size_t bytes =
       slab_bytes(plan, volume, slab.width, slab.height, slab.in_layers, slab.out_layers);
-  on_lane(bytes, timing, [&](Lane& lane) { compute_slab(lane, plan, volume, slab, callbacks); });
+  on_slot(bytes, timing, [&](RunSlot& slot) { compute_slab(slot, plan, volume, slab, callbacks); });
 }
 
 }  // namespace grainless::cuda

@@ -24,10 +24,11 @@ uint64_t tile_bytes(const Plan& plan, int width, int height);
 uint64_t slab_bytes(const Plan& plan, const VolumePlan& volume, int width, int height,
                     int in_layers, int out_layers);
 
-// What one run at a time uses.
-class Lane {
+// Stream, events, pacer and memory of one run at a time. kConcurrency runs go on at once, each in a
+// slot of its own.
+class RunSlot {
  public:
-  Lane();
+  RunSlot();
 
   Stream stream;
   Pacer pacer;
@@ -73,16 +74,16 @@ class Session {
  private:
   void select() const;
   void throw_if_failed_before() const;
-  Lane& acquire();
-  void release(Lane& lane);
-  void reserve(Lane& lane, size_t bytes);
-  void drop_idle_arenas(const Lane& keep);
+  RunSlot& acquire();
+  void release(RunSlot& slot);
+  void reserve(RunSlot& slot, size_t bytes);
+  void drop_idle_arenas(const RunSlot& keep);
   size_t held() const;
   template <typename Body>
-  void on_lane(size_t bytes, AbiTiming* timing, const Body& body);
-  void compute_slab(Lane& lane, const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
+  void on_slot(size_t bytes, AbiTiming* timing, const Body& body);
+  void compute_slab(RunSlot& slot, const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
                     const AbiCallbacks* callbacks);
-  void compute(Lane& lane, const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks);
+  void compute(RunSlot& slot, const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks);
 
   const int device_;
   const uint64_t limit_;  // 0: none
@@ -95,7 +96,7 @@ class Session {
   // each one's time is its own.
   std::timed_mutex turn_;
   cudaEvent_t turn_over_ = nullptr;  // the last one's kernels are done
-  Lane lanes_[kConcurrency];
+  RunSlot slots_[kConcurrency];
 };
 
 }  // namespace grainless::cuda

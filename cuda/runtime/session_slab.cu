@@ -20,7 +20,7 @@ size_t plane_stack_bytes(const Plan& plan, int width, int height, int layers) {
   return aligned(sizeof(float) * plan.channels * plane_stride(width) * height * layers);
 }
 
-// A slab's layers, pixels and planes, in the lane's memory.
+// A slab's layers, pixels and planes, in the slot's memory.
 struct SlabBuffers {
   DevicePixels pixels;  // of the first layer
   size_t layer_bytes;
@@ -58,19 +58,20 @@ struct SlabBuffers {
   }
 };
 
-void run_kernels(Lane& lane, const Plan& plan, const VolumeJob& job, const SlabBuffers& buffers) {
+void run_kernels(RunSlot& slot, const Plan& plan, const VolumeJob& job,
+                 const SlabBuffers& buffers) {
   const int first = job.first - job.in_first;
   LayerSteps steps{job.source.layers, buffers.layer_bytes, job.source.layer_floats(), 0};
-  planes_from_pixels(buffers.pixels, buffers.planes_of(0), lane.stream.get(), steps);
+  planes_from_pixels(buffers.pixels, buffers.planes_of(0), slot.stream.get(), steps);
   const VolumeLuma luma = run_volume(job);
   DevicePixels pixels = buffers.pixels;
   pixels.data = static_cast<uint8_t*>(pixels.data) + first * buffers.layer_bytes;
   steps = {job.layers, buffers.layer_bytes, luma.layer_floats, job.source.layer_floats()};
-  spoil_on_demand(buffers.planes_of(first), lane.stream.get());
-  lane.clear_not_finite();
+  spoil_on_demand(buffers.planes_of(first), slot.stream.get());
+  slot.clear_not_finite();
   pixels_from_planes(pixels, luma.first, buffers.planes_of(first),
-                     {pixels, plan.detail, lane.not_finite()}, lane.stream.get(), steps);
-  lane.fetch_not_finite();
+                     {pixels, plan.detail, slot.not_finite()}, slot.stream.get(), steps);
+  slot.fetch_not_finite();
 }
 
 }  // namespace
@@ -82,34 +83,34 @@ uint64_t slab_bytes(const Plan& plan, const VolumePlan& volume, int width, int h
          volume_scratch_bytes(volume, plan.channels, width, height, out_layers);
 }
 
-void Session::compute_slab(Lane& lane, const Plan& plan, const VolumePlan& volume,
+void Session::compute_slab(RunSlot& slot, const Plan& plan, const VolumePlan& volume,
                            const AbiSlab& slab, const AbiCallbacks* callbacks) {
-  const cudaStream_t stream = lane.stream.get();
-  Cutter memory(lane.arena.get(), lane.arena_bytes);
+  const cudaStream_t stream = slot.stream.get();
+  Cutter memory(slot.arena.get(), slot.arena_bytes);
   const SlabBuffers buffers(memory, plan, slab);
   const int first = slab.out_first - slab.in_first;
-  lane.pacer.restart();
-  check(cudaEventRecord(lane.started.get(), stream), "timing");
-  upload(lane, {slab.source, slab.height}, buffers.tall(0, slab.in_layers), callbacks);
-  check(cudaEventRecord(lane.uploaded.get(), stream), "timing");
+  slot.pacer.restart();
+  check(cudaEventRecord(slot.started.get(), stream), "timing");
+  upload(slot, {slab.source, slab.height}, buffers.tall(0, slab.in_layers), callbacks);
+  check(cudaEventRecord(slot.uploaded.get(), stream), "timing");
   {
     std::unique_lock turn(turn_, std::defer_lock);
     while (!turn.try_lock_for(kAsk)) throw_if_cancelled(callbacks);
     if (turn_over_ != nullptr) {
       check(cudaStreamWaitEvent(stream, turn_over_), "waiting for a turn");
     }
-    check(cudaEventRecord(lane.begun.get(), stream), "timing");
+    check(cudaEventRecord(slot.begun.get(), stream), "timing");
     run_kernels(
-        lane, plan,
+        slot, plan,
         {&volume, slab.layers, slab.in_first, slab.out_first, slab.out_layers, buffers.planes,
-         buffers.scratch, buffers.scratch_bytes, stream, callbacks, &lane.pacer},
+         buffers.scratch, buffers.scratch_bytes, stream, callbacks, &slot.pacer},
         buffers);
-    check(cudaEventRecord(lane.computed.get(), stream), "timing");
-    turn_over_ = lane.computed.get();
+    check(cudaEventRecord(slot.computed.get(), stream), "timing");
+    turn_over_ = slot.computed.get();
   }
-  wait_for(lane.computed.get(), callbacks);
-  lane.throw_if_not_finite();
-  download(lane, buffers.tall(first, slab.out_layers), {slab.target, slab.height}, callbacks);
+  wait_for(slot.computed.get(), callbacks);
+  slot.throw_if_not_finite();
+  download(slot, buffers.tall(first, slab.out_layers), {slab.target, slab.height}, callbacks);
 }
 
 }  // namespace grainless::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows of pixels between pageable host memory and the device, through a lane's two pinned buffers:
+// Rows of pixels between pageable host memory and the device, through a slot's two pinned buffers:
 // the host copies one while the device transfers the other.
 #pragma once
 
@@ -20,10 +20,10 @@ struct HostRows {
   }
 };
 
-void upload(Lane& lane, const HostRows& from, const DevicePixels& to,
+void upload(RunSlot& slot, const HostRows& from, const DevicePixels& to,
             const AbiCallbacks* callbacks);
 // Returns when the last row has arrived.
-void download(Lane& lane, const DevicePixels& from, const HostRows& to,
+void download(RunSlot& slot, const DevicePixels& from, const HostRows& to,
               const AbiCallbacks* callbacks);
 
 }  // namespace grainless::cuda

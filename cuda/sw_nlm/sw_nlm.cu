@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kThreads) finish_kernel(const SwNlmArgs a) {
     fall_back<kCount>(a, pixel.x - own + lane, pixel.y, own == lane, sums);
   }
   if (!pixel.inside) return;
-  const float centre = a.centre.own + a.centre.share * sums[kCount + 1];
+  const float centre = a.centre.own + a.centre.of_largest * sums[kCount + 1];
   const float total = sums[kCount] + centre;
   const size_t at = padded_index(a, pixel.x, pixel.y);
 #pragma unroll

@@ -130,7 +130,7 @@ __device__ __forceinline__ void finish(const VolumeArgs& a,
       const int w = c == 0 ? 0 : kWeights - 1;
       const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
       const float one = volume_weight(curve, 0.0f, a.top);
-      const float own_weight = a.centre.own * one + a.centre.share * column.largest[w][z];
+      const float own_weight = a.centre.own * one + a.centre.of_largest * column.largest[w][z];
       const float total = column.total[w][z] + own_weight;
       if (curve.enabled == 0 || !(total > 0.0f)) continue;
       target[c * a.source.plane_floats()] =

@@ -25,11 +25,14 @@ struct DeviceStack {
   __host__ __device__ float* layer(int z) const { return data + z * layer_floats(); }
 };
 
-// Three copies of the slab with reflected borders, [layer][channel][row][pitch] floats, so that a
-// window's row begins at a multiple of 4 floats for every x that is one:
-//   own     match values; voxel (x, y, z) of the slab at row y + low, column x + low, layer z +
-//   near match   match values; row y + low + radius, column x + low + radius, layer z + near +
-//   depth values  the voxels;   row y + low + radius, column x + radius, layer z + near + depth
+// Three copies of the slab with reflected borders, [layer][channel][row][pitch] floats. A window's
+// row begins at a multiple of 4 floats for every x that is one. Voxel (x, y, z) of the slab lies at
+// clang-format off
+//             holds         row               column            layer
+//     own     match values  y + low           x + low           z + near
+//     match   match values  y + low + radius  x + low + radius  z + near + depth
+//     values  the voxels    y + low + radius  x + radius        z + near + depth
+// clang-format on
 // `low` and `near` are the voxels of a patch before its centre, within a layer and across layers.
 struct PaddedVolume {
   float *own, *match, *values;

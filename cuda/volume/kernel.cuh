@@ -286,7 +286,7 @@ __global__ void __launch_bounds__(kVolumeThreads, kBlocks) volume_kernel(const V
 #pragma unroll
       for (int x = 0; x < 4; ++x) {
         if (x0 + x >= a.width || y0 + y >= a.height) continue;
-        const float own_weight = least_own + a.centre.share * brick.largest[z][y][x];
+        const float own_weight = least_own + a.centre.of_largest * brick.largest[z][y][x];
         const float total = brick.total[z][y][x] + own_weight;
         if (!(total > 0.0f)) continue;
 #pragma unroll

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Inline maths that the CPU and the CUDA kernels share: pixel formats, colour transform, match
-// values. Backends must agree here to the last bit (matching is exact from here on), so this header
-// is always compiled without contraction to fused multiply-add: -ffp-contract=off, nvcc
-// -fmad=false.
+// values. Backends agree here to the last bit, since matching is exact from here on. Files that
+// call these functions are compiled without contraction to fused multiply-add: all of the engine
+// with -ffp-contract=off, cuda_exact_sources (cuda/meson.build) with nvcc's -fmad=false. Other CUDA
+// files include it for GRAINLESS_HD and reflect() alone.
 #pragma once
 
 #include <cmath>

@@ -84,9 +84,9 @@ struct NlmWeight {
   float gain, noise, decay;
 };
 
-// What a pixel itself counts for: own + share * (the largest weight of the others).
+// What a pixel itself counts for: own + of_largest * (the largest weight of the others).
 struct CentreWeight {
-  float own, share;
+  float own, of_largest;
 };
 
 // Non-Local Means (Buades 2005) with one joint distance over the channels. For even patch sizes the

@@ -144,7 +144,7 @@ Planes one_stage(const LevelPlan& level, int32_t index, const Planes& noisy, con
   stage.method = &job.job;
   stage.stage = &level.bm3d[index];
   stage.noisy = source.planes();
-  if (pilot != nullptr) stage.pilot = stage.first = guide.planes();
+  if (pilot != nullptr) stage.pilot = stage.matched_on = guide.planes();
   stage.out = target.planes();
   cuda::run_bm3d_stage(stage, job.job.scratch);
   cuda::check(cudaDeviceSynchronize(), "BM3D");

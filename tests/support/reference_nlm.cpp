@@ -73,7 +73,7 @@ std::vector<double> window_weights(const NlmPlan& nlm, const Planes& match, cons
     }
   }
   const double largest = *std::max_element(weights.begin(), weights.end());
-  weights[weights.size() / 2] = nlm.centre.own + nlm.centre.share * largest;
+  weights[weights.size() / 2] = nlm.centre.own + nlm.centre.of_largest * largest;
   return weights;
 }
 

@@ -67,7 +67,7 @@ float filtered(const VolumePlan& plan, const std::vector<Planes>& layers, int32_
       }
     }
   }
-  const double centre = nlm.centre.own + nlm.centre.share * largest;
+  const double centre = nlm.centre.own + nlm.centre.of_largest * largest;
   const double total = weights + centre;
   return static_cast<float>(total > 0 ? (values + centre * own) / total : own);
 }

@@ -118,7 +118,7 @@ void filter_pixel(const SwNlmPlan& plan, const Planes& match, const Planes& imag
         window(plan, match, x, y, [&](const Pair& pair) { return fallback_weight(gate, pair); });
   }
   const double largest = *std::max_element(weights.begin(), weights.end());
-  weights[weights.size() / 2] = plan.centre.own + plan.centre.share * largest;
+  weights[weights.size() / 2] = plan.centre.own + plan.centre.of_largest * largest;
   for (int32_t c = first; c < first + count; ++c) {
     double sum = 0, total = 0;
     size_t i = 0;

@@ -67,7 +67,7 @@ void run_bm3d(const MethodJob& job) {
   for (int32_t s = 0; s < level.stage_count; ++s) {
     stage.stage = &level.bm3d[s];
     const int32_t matched = level.matched_on(s), pilot = level.pilot_of(s);
-    stage.first = matched >= 0 ? &estimate[matched] : nullptr;
+    stage.matched_on = matched >= 0 ? &estimate[matched] : nullptr;
     stage.pilot = pilot >= 0 ? &estimate[pilot] : nullptr;
     stage.wanted = wanted[s];
     stage.progress_from = stage.progress_to;

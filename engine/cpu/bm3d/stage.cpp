@@ -64,7 +64,7 @@ Aggregate make_aggregate(const Bm3dStageJob& job) {
 }
 
 MatchPlane make_match_plane(const Bm3dStageJob& job) {
-  const Planes& source = job.first != nullptr ? *job.first : *job.noisy;
+  const Planes& source = job.matched_on != nullptr ? *job.matched_on : *job.noisy;
   const Planes& pilot = job.pilot != nullptr ? *job.pilot : *job.noisy;
   const Rect rect = bm3d_support(*job.stage, job.wanted, job.image_width, job.image_height);
   if (!source.rect().contains(rect) || !pilot.rect().contains(rect) ||

@@ -17,8 +17,8 @@ struct Bm3dStageJob {
   const Bm3dStage* stage;
   int32_t image_width, image_height;
   const Planes* noisy;
-  const Planes* pilot;  // the estimate of the stage before; null for hard thresholds
-  const Planes* first;  // the estimate that is matched on; null: the noisy picture is
+  const Planes* pilot;       // the estimate of the stage before; null for hard thresholds
+  const Planes* matched_on;  // an estimate; null: the noisy picture
   Rect wanted;
   ThreadPool* pool;
   const Callbacks* callbacks;

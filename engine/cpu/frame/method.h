@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What an algorithm of the CPU backend is given. It fills target (any rectangle) from source, which
-// holds every pixel of the image within the level's reach of target. Its results are the same bits
-// for any target rectangle, thread count and instruction set of one build. It checks for
-// cancellation at least every 50 ms (Error kCancelled) and reports progress 0..1.
+// What an algorithm of the CPU backend is given. The algorithm fills target, any rectangle of the
+// image, from source, which holds every pixel of the image within the level's reach of target. Its
+// results are the same bits for any target rectangle, any number of threads and any instruction set
+// of one build. It asks at least every 50 ms whether to stop (Error kCancelled) and reports
+// progress from 0 to 1.
 #pragma once
 
 #include <cstdint>

@@ -152,7 +152,7 @@ void finish_pixels(const MethodJob& job, const NlmBlock& block, const Rect& rect
         float* target = job.target->at(sums.first + c, rect.x, rect.y + y);
         for (int32_t x = 0; x < rect.width; ++x) {
           const float total =
-              sums.total[at + x] + (centre.own + centre.share * sums.largest[at + x]);
+              sums.total[at + x] + (centre.own + centre.of_largest * sums.largest[at + x]);
           target[x] = own[x] + sums.difference[c][at + x] / (total > 0 ? total : 1.0f);
         }
       }
@@ -167,7 +167,8 @@ void finish_totals(const NlmPlan& nlm, const NlmBlock& block) {
     const NlmSums& sums = block.groups[g];
     for (int32_t y = 0; y < block.height; ++y) {
       for (ptrdiff_t i = y * block.row; i < y * block.row + block.width; ++i) {
-        const float total = sums.total[i] + (nlm.centre.own + nlm.centre.share * sums.largest[i]);
+        const float total =
+            sums.total[i] + (nlm.centre.own + nlm.centre.of_largest * sums.largest[i]);
         sums.largest[i] = total > 0 ? 1.0f : 0.0f;
         sums.total[i] = total > 0 ? 1.0f / total : 0.0f;
       }

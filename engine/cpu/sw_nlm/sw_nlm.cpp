@@ -180,7 +180,8 @@ void finish_row(const MethodJob& job, const SwNlmBlock& block, const SwNlmSums& 
     const float* own = job.source->at(sums.first + c, rect.x, rect.y + y);
     float* target = job.target->at(sums.first + c, rect.x, rect.y + y);
     for (int32_t x = 0; x < rect.width; ++x) {
-      const float total = sums.total[at + x] + (centre.own + centre.share * sums.largest[at + x]);
+      const float total =
+          sums.total[at + x] + (centre.own + centre.of_largest * sums.largest[at + x]);
       target[x] = own[x] + share * (sums.difference[c][at + x] / (total > 0 ? total : 1.0f));
     }
   }

@@ -244,7 +244,7 @@ void Block::finish(int32_t z) {
         float* target = job_.targets[z]->at(c, rect_.x, rect_.y + y);
         for (int32_t x = 0; x < rect_.width; ++x) {
           const float largest = sum(index + 1, z)[row + x];
-          const float centre = rule.own + rule.share * largest;
+          const float centre = rule.own + rule.of_largest * largest;
           const float total = sum(index, z)[row + x] + centre;
           target[x] = own[x] + sum(c, z)[row + x] / (total > 0 ? total : 1.0f);
         }
