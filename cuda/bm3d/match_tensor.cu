@@ -84,19 +84,26 @@ __device__ __forceinline__ void store_shared(uint32_t address, uint32_t value) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value));
 }
 
+// A block's pixels in shared memory, from (x0, y0) on, and the energies of their patches.
+struct BlockTile {
+  int x0, y0;
+  const uint2* pixels;
+  const int* energies;
+};
+
 // One warp's matching.
 class WarpMatcher {
  public:
-  __device__ WarpMatcher(const TensorArgs& args, int column, int row, int x0, int y0,
-                         const uint2* tile, const int* energies, uint32_t* words)
+  __device__ WarpMatcher(const TensorArgs& args, int column, int row, const BlockTile& tile,
+                         uint32_t* words)
       : args_(args),
         match_(args.match),
         column_(column),
         row_(row),
-        x0_(x0),
-        y0_(y0),
-        tile_(tile),
-        energies_(energies),
+        x0_(tile.x0),
+        y0_(tile.y0),
+        tile_(tile.pixels),
+        energies_(tile.energies),
         best_(words),
         queues_(words + kRefs * kBest),
         lane_(threadIdx.x % 32),
@@ -344,7 +351,7 @@ __global__ void __launch_bounds__(256, 2) match_blocks(const __grid_constant__ T
   const int warp_column = column + warp % shape.across * kSide;
   const int warp_row = row + warp / shape.across * kSide;
   if (warp_column >= match.grid.columns || warp_row >= match.row + match.rows) return;
-  WarpMatcher(args, warp_column, warp_row, x0, y0, tile, energies,
+  WarpMatcher(args, warp_column, warp_row, {x0, y0, tile, energies},
               words + warp * warp_words(shape.queue))
       .run();
 }
