@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cuda/bm3d/bm3d.cuh"
+#include "cuda/dct/dct.cuh"
 #include "cuda/nlm/nlm.cuh"
 #include "cuda/sw_nlm/sw_nlm.cuh"
 #include "engine/boundary/status.h"
@@ -14,7 +15,8 @@ namespace {
 constexpr CudaMethod kMethods[] = {
     {Method::kBm3d, run_bm3d, bm3d_scratch_bytes, expect_bm3d},
     {Method::kNlm, run_nlm, nlm_scratch_bytes, expect_nlm},
-    {Method::kSwNlm, run_sw_nlm, sw_nlm_scratch_bytes, expect_sw_nlm}};
+    {Method::kSwNlm, run_sw_nlm, sw_nlm_scratch_bytes, expect_sw_nlm},
+    {Method::kDct, run_dct, dct_scratch_bytes, expect_dct}};
 
 }  // namespace
 

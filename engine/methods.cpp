@@ -7,6 +7,7 @@
 
 #include "engine/boundary/status.h"
 #include "engine/plan/bm3d_plan.h"
+#include "engine/plan/dct_plan.h"
 #include "engine/plan/nlm_plan.h"
 #include "engine/plan/sw_nlm_plan.h"
 
@@ -16,9 +17,10 @@
 namespace grainless {
 namespace {
 
-constexpr std::string_view kBm3dKeys[] = {"step", "group", "transform", "matching", "stages"};
-constexpr std::string_view kNlmKeys[] = {"centre", "weights"};
-constexpr std::string_view kSwNlmKeys[] = {"centre"};
+constexpr std::string_view kBm3dKeys[] = {"search",    "step",     "group",
+                                          "transform", "matching", "stages"};
+constexpr std::string_view kNlmKeys[] = {"search", "centre", "weights"};
+constexpr std::string_view kSwNlmKeys[] = {"search", "centre"};
 
 constexpr MethodRow kMethods[] = {
     {.method = Method::kBm3d,
@@ -48,7 +50,16 @@ constexpr MethodRow kMethods[] = {
      .stack = StackWay::kNone,
      .noise = {.as_it_is = true},
      .set_level = set_sw_nlm_level,
-     .smallest = sw_nlm_smallest}};
+     .smallest = sw_nlm_smallest},
+    {.method = Method::kDct,
+     .choice = {"dct", N_("DCT (fastest)")},
+     .keys = {},
+     .stack = StackWay::kNone,
+     // A patch sees no lower frequencies than its own: a second level gains 0.03, 0.08 and 0.2 dB
+     // at 15, 25 and 50 (dct_plan.cpp).
+     .noise = {.two_levels = 10.0},
+     .set_level = set_dct_level,
+     .smallest = dct_smallest}};
 
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kMethods); ++i) {
@@ -73,6 +84,16 @@ const MethodRow& method_row(int32_t method) {
     throw Error(ErrorCode::kInternal, "unknown method");
   }
   return kMethods[method];
+}
+
+const char* method_tooltip() {
+  return N_(
+      "How noise is told from detail. BM3D filters groups of similar patches together and keeps "
+      "most "
+      "detail; Non-Local Means averages similar pixels and looks softer; Shapiro-Wilk averages "
+      "only "
+      "where a test finds the difference to be noise, and needs even noise of a known level; DCT "
+      "filters each patch by itself and is the fastest.");
 }
 
 std::span<const Choice> method_choices() {

@@ -55,6 +55,7 @@ const MethodRow& method_row(int32_t method);
 
 // For the table of parameters.
 std::span<const Choice> method_choices();
+const char* method_tooltip();  // a few words on each row
 
 // Whether a parameter has a meaning for the method: it is one of its own, or no method's.
 bool method_takes(const MethodRow& row, std::string_view key);

@@ -7,7 +7,7 @@
 
 namespace grainless {
 
-enum class Method : int32_t { kBm3d = 0, kNlm = 1, kSwNlm = 2 };
+enum class Method : int32_t { kBm3d = 0, kNlm = 1, kSwNlm = 2, kDct = 3 };
 enum class Quality : int32_t { kFast = 0, kNormal = 1, kHigh = 2 };
 enum class Transform : int32_t { kBior15 = 0, kDct = 1, kDft = 2, kHaar = 3, kHadamard = 4 };
 enum class Matching : int32_t { kNoisy = 0, kPrefiltered = 1 };

@@ -148,6 +148,31 @@ struct SwNlmPlan {
   int32_t joint;  // 1: luma's gate serves all channels
 };
 
+// One stage of the DCT denoiser: a pass over the patches whose corners stand at absolute multiples
+// of step.
+struct DctStage {
+  int32_t step;  // 1 or 2
+  // First stage: the threshold, lambda * sigma. Second: 1 / (mu * sigma), such that a coefficient's
+  // weight is 1 - 1 / (1 + (shrink * pilot)^2). A channel with 0 is copied.
+  float shrink[kMaxChannels];
+};
+
+// Sliding-window DCT (Yu and Sapiro, IPOL 2011). Every patch loses those of its orthonormal 2-D DCT
+// coefficients that stay under the threshold; a pixel becomes the mean of the estimates of all
+// patches that hold it, each weighing 1 / (number of coefficients it kept) (Pierazzo, Morel and
+// Facciolo, IPOL 2017). The second stage is an empirical Wiener filter with the first one's
+// estimate as its pilot, and a patch weighs 1 / (sum of squared Wiener weights). The mean is always
+// kept and counts as 1. Pixels outside of the image are its symmetric reflection, so that patches
+// reach beyond its border. Planes are independent.
+inline constexpr int32_t kMaxDctStages = 2;
+inline constexpr int32_t kMaxDctStep = 2;
+struct DctPlan {
+  int32_t patch;
+  int32_t stage_count;
+  DctStage stage[kMaxDctStages];
+  float matrix[kMaxPatch * kMaxPatch];  // DCT-II, row-major, a frequency a row
+};
+
 struct LevelPlan {
   // Of BM3D. One or two stages of hard thresholds come first, whose estimates are the same bits on
   // every backend (bm3d_math.h). Of two the first is the prefilter, with groups of one patch.
@@ -155,6 +180,7 @@ struct LevelPlan {
   Bm3dStage bm3d[kMaxBm3dStages];
   NlmPlan nlm;
   SwNlmPlan sw_nlm;
+  DctPlan dct;
   int32_t reach;  // pixels of this level round a pixel that the method looks at
   // Of a level that corrects a finer one, sigma^2 / (9 kGuide^2), 9 being the pixels that E is the
   // mean of; 0: chroma is not guided. See pyramid.h.

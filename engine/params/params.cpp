@@ -40,11 +40,7 @@ const ParamSpec kSpecs[] = {
      .member = &Params::method,
      .choices = method_choices(),
      .label = N_("_Method"),
-     .tooltip = N_(
-         "How noise is told from detail. BM3D filters groups of similar patches together and keeps "
-         "most detail; Non-Local Means averages similar pixels and looks softer; Shapiro-Wilk "
-         "averages only where a test finds the difference to be noise, and needs even noise of a "
-         "known level.")},
+     .tooltip = method_tooltip()},
     {.key = "quality",
      .type = ParamType::kChoice,
      .member = &Params::quality,

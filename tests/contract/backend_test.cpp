@@ -11,6 +11,7 @@
 
 #include "contract.h"
 #include "engine/denoise.h"
+#include "engine/methods.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -118,6 +119,21 @@ const Case kCases[] = {
      167,
      {{"search", "21"}, {"patch", "7"}}},
     {"SwNlmColour", Method::kSwNlm, {Component::kU8, 4}, 130, 151, {{"patch", "5"}}},
+    {"DctGrey", Method::kDct, {Component::kFloat, 1}, 201, 167, {}},
+    {"DctColour", Method::kDct, {Component::kU8, 4}, 150, 211, {{"quality", "high"}}},
+    {"DctFast", Method::kDct, {Component::kU8, 3}, 301, 77, {{"quality", "fast"}}},
+    {"DctFastGrey", Method::kDct, {Component::kHalf, 1}, 133, 97, {{"quality", "fast"}}},
+    {"DctScales", Method::kDct, {Component::kFloat, 3}, 121, 95, {{"scales", "3"}}},
+    {"DctPatch2",
+     Method::kDct,
+     {Component::kFloat, 1},
+     90,
+     77,
+     {{"patch", "2"}, {"quality", "fast"}}},
+    {"DctPatch5", Method::kDct, {Component::kFloat, 3}, 90, 77, {{"patch", "5"}}},
+    {"DctPatch16", Method::kDct, {Component::kU16, 1}, 200, 77, {{"patch", "16"}}},
+    {"DctSmall", Method::kDct, {Component::kFloat, 3}, 5, 3, {}},
+    {"DctColourOnly", Method::kDct, {Component::kFloat, 4}, 99, 85, {{"luma", "0"}}},
     {"SwNlmAuto", Method::kSwNlm, {Component::kFloat, 3}, 120, 90, {}},
     {"SwNlmWide",
      Method::kSwNlm,
@@ -246,7 +262,7 @@ TEST_P(Contract, TheSameBitsAgainAndInPieces) {
 // Floats far beyond white, and single values that no patch may see.
 TEST(ContractRange, AgreesWithTheCpuBeyondWhite) {
   Engine engine({g_module_dir, 2});
-  for (const Method method : {Method::kBm3d, Method::kNlm, Method::kSwNlm}) {
+  for (const MethodRow& row : method_rows()) {
     for (const char* quality : {"normal", "high"}) {
       for (const PixelFormat format : {PixelFormat{Component::kFloat, 1}, {Component::kFloat, 4}}) {
         TestImage image = noisy_picture(format, 121, 95, 15.0f);
@@ -262,7 +278,7 @@ TEST(ContractRange, AgreesWithTheCpuBeyondWhite) {
         image.set(31, 20, 0, nan);
         image.set(90, 94, 0, -1e4f * 255);
         Params params;
-        params.method = static_cast<int32_t>(method);
+        params.method = static_cast<int32_t>(row.method);
         params.auto_sigma = false;
         params.sigma = 15;
         params.scales = 3;
@@ -286,7 +302,7 @@ TEST(ContractRange, AgreesWithTheCpuBeyondWhite) {
           return result;
         };
         const TestImage here = result_on(g_device), cpu = result_on("cpu");
-        EXPECT_GE(test::psnr(here, cpu), 80.0) << quality << ' ' << static_cast<int>(method);
+        EXPECT_GE(test::psnr(here, cpu), 80.0) << quality << ' ' << row.choice.id;
         EXPECT_LE(test::largest_difference(here, cpu), 1.0f);
       }
     }
@@ -300,7 +316,8 @@ TEST(ContractMemory, AMemoryLimitGivesTheSameBits) {
   const std::pair<Method, const char*> cases[] = {{Method::kBm3d, "noisy"},
                                                   {Method::kBm3d, "prefiltered"},
                                                   {Method::kNlm, "noisy"},
-                                                  {Method::kSwNlm, "noisy"}};
+                                                  {Method::kSwNlm, "noisy"},
+                                                  {Method::kDct, "noisy"}};
   for (const auto& [method, matching] : cases) {
     Params params;
     params.method = static_cast<int32_t>(method);

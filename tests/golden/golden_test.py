@@ -22,6 +22,8 @@ CASES = [
     ("camera.pgm", 25, "--method bm3d", "camera-bm3d.pgm", 29.44),
     ("camera.pgm", 25, "--method bm3d --transform dft", "camera-bm3d-dft.pgm", 29.34),
     ("camera.pgm", 25, "--method nlm", "camera-nlm.pgm", 28.73),
+    ("camera.pgm", 25, "--method dct", "camera-dct.pgm", 29.29),
+    ("coffee.ppm", 25, "--method dct --quality fast", "coffee-dct-fast.ppm", 30.17),
     ("camera.pgm", 25, "--method sw-nlm", "camera-sw-nlm.pgm", 28.00),
     ("coffee.ppm", 25, "--method sw-nlm", "coffee-sw-nlm.ppm", 28.68),
     ("chelsea.pgm", 50, "--method bm3d --quality high", "chelsea-bm3d-high.pgm", 25.79),

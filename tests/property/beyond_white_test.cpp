@@ -12,6 +12,7 @@
 
 #include "engine/boundary/plan.h"
 #include "engine/denoise.h"
+#include "engine/methods.h"
 #include "engine/noise/model.h"
 #include "engine/noise/picture_range.h"
 #include "engine/params/params.h"
@@ -268,11 +269,14 @@ TEST_P(BeyondWhite, CropsHaveTheBitsOfTheWhole) {
 }
 
 std::string name_of(const testing::TestParamInfo<Method>& info) {
-  return info.param == Method::kBm3d ? "Bm3d" : info.param == Method::kNlm ? "Nlm" : "SwNlm";
+  std::string name = method_row(static_cast<int32_t>(info.param)).choice.id;
+  std::erase(name, '-');
+  return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, BeyondWhite,
-                         testing::Values(Method::kBm3d, Method::kNlm, Method::kSwNlm), name_of);
+                         testing::Values(Method::kBm3d, Method::kNlm, Method::kSwNlm, Method::kDct),
+                         name_of);
 
 // A stack of layers in any unit, with and without an outlier.
 TEST(VolumesBeyondWhite, UnitsDoNotMatter) {

@@ -64,7 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Setting{"Bm3d", Method::kBm3d},
                       Setting{"Bm3dFourier", Method::kBm3d, Transform::kDft},
                       Setting{"Bm3dFourierFirst", Method::kBm3d, Transform::kDft, Stages::kFirst},
-                      Setting{"Nlm", Method::kNlm}, Setting{"SwNlm", Method::kSwNlm}),
+                      Setting{"Nlm", Method::kNlm}, Setting{"SwNlm", Method::kSwNlm},
+                      Setting{"Dct", Method::kDct}),
     [](const auto& info) { return info.param.name; });
 
 TEST_P(Denoise, ACropComputedAloneHasTheBitsOfTheWhole) {

@@ -173,7 +173,7 @@ TEST(Plan, ALevelWithoutNoiseIsCopied) {
   noise.white[0] = false;
   noise.sigma[1][0] = 4;
   noise.sigma[2][0] = 0;
-  for (const Method method : {Method::kBm3d, Method::kNlm, Method::kSwNlm}) {
+  for (const Method method : {Method::kBm3d, Method::kNlm, Method::kSwNlm, Method::kDct}) {
     Params params;
     params.method = static_cast<int32_t>(method);
     params.scales = 4;
@@ -182,6 +182,7 @@ TEST(Plan, ALevelWithoutNoiseIsCopied) {
       const LevelPlan& level = plan.level[l];
       const bool filtered = method == Method::kBm3d  ? level.bm3d[0].shrink[0] > 0
                             : method == Method::kNlm ? level.nlm.luma.enabled != 0
+                            : method == Method::kDct ? level.dct.stage[0].shrink[0] > 0
                                                      : level.sw_nlm.share[0] > 0;
       EXPECT_EQ(filtered, l < 2) << "level " << l;
     }

@@ -31,7 +31,7 @@ from steps import fail, step
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 SETS = ("Set12", "Kodak24", "PolyU", "RNI15")
-METHODS = ("bm3d", "nlm")
+METHODS = ("bm3d", "nlm", "dct")
 PROFILES = ("fast", "normal", "high")
 PUBLISHED = {
     ("Set12", "bm3d"): {15: 32.37, 25: 29.97, 50: 26.72},

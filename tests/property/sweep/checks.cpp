@@ -279,8 +279,8 @@ class Checker {
   }
 
   void check_distance() {
-    const bool bm3d = params_.method == static_cast<int32_t>(Method::kBm3d);
-    if (!bm3d && params_.centre != static_cast<int32_t>(Centre::kOne)) return check_window();
+    const bool averages = param_applies(params_, "centre");
+    if (averages && params_.centre != static_cast<int32_t>(Centre::kOne)) return check_window();
     double squares = 0;
     int64_t count = 0;
     for_pixels([&](size_t z, int32_t x, int32_t y) {
@@ -442,7 +442,7 @@ class Checker {
       }
     });
     const double distance = root(squares, count);
-    if (params_.method == static_cast<int32_t>(Method::kBm3d)) {
+    if (!param_applies(params_, "centre")) {
       if (!(distance <= kTurnedSigmas * strongest_sigma() + kTurnedSteps + quantum())) {
         fail("turned", number(distance) + " steps at sigma " + number(strongest_sigma()));
       }

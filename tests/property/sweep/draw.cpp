@@ -103,6 +103,9 @@ double work_of(const Draw& draw) {
   const double search = p.search != 0 ? p.search : 25, patch = p.patch != 0 ? p.patch : 6;
   double work = 1.0 * draw.width * draw.height * search * search;
   if (p.method == static_cast<int32_t>(Method::kSwNlm)) work *= patch * patch / 8;
+  if (p.method == static_cast<int32_t>(Method::kDct)) {
+    work = 1.0 * draw.width * draw.height * patch * patch * patch;
+  }
   if (p.method == static_cast<int32_t>(Method::kBm3d)) {
     const double step = p.step != 0 ? p.step : 3;
     work *= (1 + patch * patch / 100) * std::max(1.0, 9 / (step * step));
