@@ -74,8 +74,8 @@ TonePoint measure_tone(std::vector<FlatBlock>& blocks, int32_t side, double scal
   std::stable_sort(blocks.begin(), blocks.end(), [](const FlatBlock& a, const FlatBlock& b) {
     return a.structure < b.structure;
   });
-  const size_t flat =
-      std::max<size_t>(kFewestBlocks, static_cast<size_t>(kFlattest * blocks.size()));
+  const size_t flat = std::max<size_t>(
+      kFewestBlocks, static_cast<size_t>(kFlattest * static_cast<double>(blocks.size())));
   std::vector<float> variances;
   double brightness = 0;
   for (size_t i = 0; i < flat; ++i) {
@@ -83,8 +83,8 @@ TonePoint measure_tone(std::vector<FlatBlock>& blocks, int32_t side, double scal
     brightness += blocks[i].brightness / scale;
   }
   std::sort(variances.begin(), variances.end());
-  const double low = variances[static_cast<size_t>(kPercentile * (flat - 1))];
-  return {static_cast<float>(brightness / flat),
+  const double low = variances[static_cast<size_t>(kPercentile * static_cast<double>(flat - 1))];
+  return {static_cast<float>(brightness / static_cast<double>(flat)),
           static_cast<float>(std::sqrt(low / variance_quantile(block_freedom(side), kDeviate))),
           static_cast<int32_t>(flat)};
 }
@@ -166,7 +166,7 @@ std::vector<float> area_variances(const Sample& sample, int32_t channel, int32_t
 }
 
 double percentile(const std::vector<float>& sorted, double share) {
-  return sorted[static_cast<size_t>(share * (sorted.size() - 1))];
+  return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))];
 }
 
 // Blocks that merely repeat their pixels hold no noise, and are none of measure_blocks'.

@@ -63,10 +63,11 @@ void gather(const float* plane, int32_t width, int32_t side, std::vector<float>&
 
 // Variance about the mean, and the mean.
 float plain_variance(const std::vector<float>& values, int32_t pixels, float& mean) {
-  mean = std::accumulate(values.begin(), values.begin() + pixels, 0.0f) / pixels;
+  mean =
+      std::accumulate(values.begin(), values.begin() + pixels, 0.0f) / static_cast<float>(pixels);
   float sum = 0;
   for (int32_t i = 0; i < pixels; ++i) sum += (values[i] - mean) * (values[i] - mean);
-  return sum / pixels;
+  return sum / static_cast<float>(pixels);
 }
 
 // Variance about the best quadratic surface.
@@ -80,7 +81,7 @@ float residual_variance(std::vector<float>& values, const Basis& basis) {
   }
   float sum = 0;
   for (int32_t i = 0; i < pixels; ++i) sum += values[i] * values[i];
-  return sum / (pixels - kTerms);
+  return sum / static_cast<float>(pixels - kTerms);
 }
 
 std::vector<FlatBlock> tile_blocks(const SampleTile& tile, int32_t channel, int32_t side,
@@ -115,7 +116,8 @@ void class_variances(std::vector<FlatBlock>::iterator first, std::vector<FlatBlo
                      double* variance) {
   const auto count = last - first;
   const auto flat = std::min<ptrdiff_t>(
-      count, std::max<ptrdiff_t>(kFewest, static_cast<ptrdiff_t>(kFlattest * count)));
+      count,
+      std::max<ptrdiff_t>(kFewest, static_cast<ptrdiff_t>(kFlattest * static_cast<double>(count))));
   std::stable_sort(first, last, [](const FlatBlock& a, const FlatBlock& b) {
     return a.structure < b.structure;
   });
@@ -123,7 +125,7 @@ void class_variances(std::vector<FlatBlock>::iterator first, std::vector<FlatBlo
     std::vector<float> sorted;
     for (auto block = first; block != first + flat; ++block) sorted.push_back(block->variance[l]);
     std::sort(sorted.begin(), sorted.end());
-    variance[l] = sorted[static_cast<size_t>(kPercentile * (flat - 1))];
+    variance[l] = sorted[static_cast<size_t>(kPercentile * static_cast<double>(flat - 1))];
   }
 }
 

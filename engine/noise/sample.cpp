@@ -45,8 +45,10 @@ std::vector<SampleTile> sample_tiles(int32_t width, int32_t height, int32_t most
   int64_t columns = (width + tile_width - 1) / tile_width;
   int64_t rows = (height + tile_height - 1) / tile_height;
   if (columns * rows > most) {
-    const double shrink = std::sqrt(most / (static_cast<double>(columns) * rows));
-    const int64_t fewer = std::clamp<int64_t>(std::llround(columns * shrink), 1, most);
+    const double shrink =
+        std::sqrt(most / (static_cast<double>(columns) * static_cast<double>(rows)));
+    const int64_t fewer =
+        std::clamp<int64_t>(std::llround(static_cast<double>(columns) * shrink), 1, most);
     rows = std::clamp<int64_t>(most / fewer, 1, rows);
     columns = std::min(columns, most / rows);
   }

@@ -150,11 +150,11 @@ Moments tile_moments(const SampleTile& tile, int32_t channel, int32_t level,
   // Back to values without the tile's own origin, so that tiles can be added.
   for (int32_t i = 0; i < kSize; ++i) {
     for (int32_t j = 0; j <= i; ++j) {
-      moments.products[i * kSize + j] +=
-          origin * (moments.sum[i] + moments.sum[j]) + 1.0 * origin * origin * moments.count;
+      moments.products[i * kSize + j] += origin * (moments.sum[i] + moments.sum[j]) +
+                                         1.0 * origin * origin * static_cast<double>(moments.count);
     }
   }
-  for (double& s : moments.sum) s += 1.0 * origin * moments.count;
+  for (double& s : moments.sum) s += 1.0 * origin * static_cast<double>(moments.count);
   return moments;
 }
 

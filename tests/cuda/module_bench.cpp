@@ -73,7 +73,8 @@ std::vector<uint8_t> picture(const Case& c) {
   for (float& n : noise) n = normal(random);
   for (size_t i = 0; i < count; ++i) {
     const size_t pixel = i / c.format.channels, x = pixel % c.width, y = pixel / c.width;
-    const float clean = 60.0f + 0.02f * (x % 4000) + ((x / 37 + y / 23) % 2 != 0 ? 50.0f : 0.0f);
+    const float clean =
+        60.0f + 0.02f * static_cast<float>(x % 4000) + ((x / 37 + y / 23) % 2 != 0 ? 50.0f : 0.0f);
     const float value = clean + noise[(i * 7 + i / 1048573) & ((1 << 20) - 1)];
     if (c.format.component == Component::kU8) {
       bytes[i] = static_cast<uint8_t>(std::clamp(value, 0.0f, 255.0f));

@@ -80,7 +80,7 @@ double rms(const TestImage& a, const TestImage& b, const Rect& rect) {
       }
     }
   }
-  return std::sqrt(sum / (1.0 * rect.area() * a.format.colours()));
+  return std::sqrt(sum / (static_cast<double>(rect.area()) * a.format.colours()));
 }
 
 double decibels(double before, double after) {

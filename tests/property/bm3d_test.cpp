@@ -50,9 +50,11 @@ Planes picture(int32_t channels, int32_t width, int32_t height, float sigma = kS
   for (int32_t c = 0; c < channels; ++c) {
     for (int32_t y = 0; y < height; ++y) {
       for (int32_t x = 0; x < width; ++x) {
-        const float edge = 45.0f * ((x / 9 + y / 13) % 2),
-                    wave = 10.0f * std::sin(0.9f * x + 0.4f * y);
-        *image.at(c, x, y) = 80.0f + 0.5f * x - 40.0f * c + edge + wave + sigma * noise(random);
+        const float edge = 45.0f * static_cast<float>((x / 9 + y / 13) % 2),
+                    u = static_cast<float>(x), v = static_cast<float>(y),
+                    wave = 10.0f * std::sin(0.9f * u + 0.4f * v);
+        *image.at(c, x, y) =
+            80.0f + 0.5f * u - 40.0f * static_cast<float>(c) + edge + wave + sigma * noise(random);
       }
     }
   }
@@ -400,7 +402,8 @@ TEST(Bm3d, MemoryStaysUnderItsBound) {
     const double pixels = 1024.0 * 1024.0, side = 1024 + 4 * (19 + 19 + 7);
     const uint64_t planes = Planes::bytes(channels, static_cast<int64_t>(side), 1204) +
                             Planes::bytes(channels, 1024, 1024);
-    EXPECT_LT((planes + bm3d_bytes(level, {channels, 1204, 1204}, 4)) / pixels, 145);
+    EXPECT_LT(static_cast<double>(planes + bm3d_bytes(level, {channels, 1204, 1204}, 4)) / pixels,
+              145);
   }
 }
 
@@ -416,7 +419,7 @@ TEST(Bm3dRidge, WeakNoiseNeverDestroysThePicture) {
   };
   const auto checkerboard = [](int32_t c, int32_t width, int32_t height) {
     return changed(picture(c, width, height, 0), {0, 0, width, height},
-                   [](int32_t, int32_t x, int32_t y) { return (x + y) % 2 * 255.0f; });
+                   [](int32_t, int32_t x, int32_t y) { return (x + y) % 2 == 0 ? 0.0f : 255.0f; });
   };
   const auto noise = [](int32_t c, int32_t width, int32_t height) {
     return picture(c, width, height, 60);
@@ -440,7 +443,7 @@ TEST(Bm3dRidge, LargeContrastsAreLeftAlone) {
   for (const float contrast : {1e3f, 1e5f, 1e8f, 1e12f}) {
     const Rect rect{0, 0, 40, 31};
     const Planes image = changed(picture(1, 40, 31), rect, [&](int32_t, int32_t x, int32_t y) {
-      return contrast * ((x / 3 + y / 2) % 3) + static_cast<float>(x * y % 7);
+      return contrast * static_cast<float>((x / 3 + y / 2) % 3) + static_cast<float>(x * y % 7);
     });
     const LevelPlan level = level_of(high({}), 1, 1.0f);
     EXPECT_LE(root_mean_square(filtered(level, image), image), 3 + 1e-5 * contrast) << contrast;

@@ -167,7 +167,9 @@ TEST_P(Denoise, AConstantImageStaysAsItIs) {
     TestImage image(format, 70, 50);
     for (int32_t y = 0; y < 50; ++y) {
       for (int32_t x = 0; x < 70; ++x) {
-        for (int32_t c = 0; c < format.channels; ++c) image.set(x, y, c, 77.0f + 40.0f * c);
+        for (int32_t c = 0; c < format.channels; ++c) {
+          image.set(x, y, c, 77.0f + 40.0f * static_cast<float>(c));
+        }
       }
     }
     EXPECT_LT(largest_difference(denoised(settings(GetParam()), image), image), 2e-3f);

@@ -43,8 +43,9 @@ Planes test_image(int32_t channels, int32_t width, int32_t height, float sigma =
   for (int32_t c = 0; c < channels; ++c) {
     for (int32_t y = 0; y < height; ++y) {
       for (int32_t x = 0; x < width; ++x) {
-        const int32_t edge = (x / 7 + y / 11) % 2;
-        const float clean = 90.0f + 2.0f * (x % 16) - c * 60.0f + 40.0f * edge;
+        const float edge = (x / 7 + y / 11) % 2 == 0 ? 0.0f : 40.0f;
+        const float clean =
+            90.0f + 2.0f * static_cast<float>(x % 16) - static_cast<float>(c) * 60.0f + edge;
         *image.at(c, x, y) = clean + std::rint(64 * sigma * noise(random)) / 64;
       }
     }
@@ -103,7 +104,7 @@ double rms_difference(const Planes& a, const Planes& b) {
       }
     }
   }
-  return std::sqrt(sum / (1.0 * a.rect().area() * a.channels()));
+  return std::sqrt(sum / (static_cast<double>(a.rect().area()) * a.channels()));
 }
 
 bool same_bits(const Planes& part, const Planes& whole) {
@@ -243,7 +244,8 @@ TEST_P(Nlm, ConstantImageStaysBitForBit) {
   const LevelPlan level = level_of(nlm_params(21, 7, GetParam()), 3);
   Planes image(3, {0, 0, 40, 30});
   for (int32_t c = 0; c < 3; ++c) {
-    for (int32_t y = 0; y < 30; ++y) std::fill_n(image.at(c, 0, y), 40, 33.37f * (c + 1));
+    const float value = 33.37f * static_cast<float>(c + 1);
+    for (int32_t y = 0; y < 30; ++y) std::fill_n(image.at(c, 0, y), 40, value);
   }
   EXPECT_TRUE(same_bits(filtered(level, image), image));
 }
@@ -317,7 +319,7 @@ TEST(NlmRun, MatchRowsAreMatchValues) {
   constexpr int32_t kCount = 4000;
   std::vector<float> values(kCount + kNlmPad);
   std::vector<int32_t> match(kCount + kNlmPad);
-  for (int32_t i = 0; i < kCount; ++i) values[i] = (i - 1200) * 0.625f;
+  for (int32_t i = 0; i < kCount; ++i) values[i] = static_cast<float>(i - 1200) * 0.625f;
   for (const MatchCurve& curve : {MatchCurve{127.5f, 0.37f, kMatchKnee, kMatchMost},
                                   {127.5f, 1.28f, kMatchKnee, kMatchMost},
                                   {127.5f, 4.0f, kMatchKnee, kMatchMost},

@@ -38,7 +38,8 @@ std::vector<Planes> volume(int32_t channels, int32_t width, int32_t height, int3
     layers.emplace_back(channels, Rect{0, 0, width, height});
     for (int32_t i = 0; i < channels * width * height; ++i) {
       const int32_t x = i % width, y = i / width % height, c = i / (width * height);
-      const float clean = 80.0f + 60.0f * ((x / 9 + y / 7 + z / 5) % 2) - 40.0f * c;
+      const float edge = (x / 9 + y / 7 + z / 5) % 2 == 0 ? 0.0f : 60.0f;
+      const float clean = 80.0f + edge - 40.0f * static_cast<float>(c);
       *layers.back().at(c, x, y) = clean + sigma * noise(random);
     }
   }

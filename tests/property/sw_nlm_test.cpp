@@ -40,8 +40,9 @@ Planes test_image(int32_t channels, int32_t width, int32_t height, float sigma =
   for (int32_t c = 0; c < channels; ++c) {
     for (int32_t y = 0; y < height; ++y) {
       for (int32_t x = 0; x < width; ++x) {
-        const int32_t edge = (x / 17 + y / 13) % 2;
-        const float clean = 90.0f + 0.5f * (x % 16) - c * 60.0f + 70.0f * edge;
+        const float edge = (x / 17 + y / 13) % 2 == 0 ? 0.0f : 70.0f;
+        const float clean =
+            90.0f + 0.5f * static_cast<float>(x % 16) - static_cast<float>(c) * 60.0f + edge;
         *image.at(c, x, y) = clean + sigma * noise(random);
       }
     }
@@ -81,7 +82,7 @@ double rms_difference(const Planes& a, const Planes& b) {
       }
     }
   }
-  return std::sqrt(sum / (1.0 * a.rect().area() * a.channels()));
+  return std::sqrt(sum / (static_cast<double>(a.rect().area()) * a.channels()));
 }
 
 double max_difference(const Planes& a, const Planes& b) {
@@ -188,7 +189,7 @@ TEST(SwNlmPlan, EqualPatchesPassAsOftenAsTheorySays) {
   for (int32_t patch : {5, 7, 9}) {
     const LevelPlan level = level_of(sw_params(7, patch), 1);
     const test::SwNlmTwin twin = test::reference_sw_nlm(level.sw_nlm, flat_noise(kSigma));
-    EXPECT_NEAR(twin.accepted / (60.0 * 60 * 48), 0.55, 0.08) << patch;
+    EXPECT_NEAR(static_cast<double>(twin.accepted) / (60.0 * 60 * 48), 0.55, 0.08) << patch;
   }
 }
 
@@ -237,7 +238,8 @@ TEST(SwNlm, ConstantImageStaysBitForBit) {
   const LevelPlan level = level_of(sw_params(21, 7), 3);
   Planes image(3, {0, 0, 40, 30});
   for (int32_t c = 0; c < 3; ++c) {
-    for (int32_t y = 0; y < 30; ++y) std::fill_n(image.at(c, 0, y), 40, 33.37f * (c + 1));
+    const float value = 33.37f * static_cast<float>(c + 1);
+    for (int32_t y = 0; y < 30; ++y) std::fill_n(image.at(c, 0, y), 40, value);
   }
   EXPECT_TRUE(same_bits(filtered(level, image), image));
 }

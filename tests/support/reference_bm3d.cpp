@@ -125,7 +125,7 @@ std::vector<Patch> pixels_of(const Bm3dStage& stage, const Planes& plane, int32_
 double take_mean(std::vector<Patch>& group) {
   double mean = 0;
   for (const Patch& patch : group) {
-    for (double value : patch) mean += value / (1.0 * group.size() * patch.size());
+    for (double value : patch) mean += value / static_cast<double>(group.size() * patch.size());
   }
   for (Patch& patch : group) {
     for (double& value : patch) value -= mean;
@@ -152,6 +152,7 @@ void solve(std::vector<Patch> matrix, std::vector<Patch>& b) {
 // Filters the group by GroupRule::kRidge; returns the patches' weights in the aggregation.
 std::vector<double> ridge(std::vector<Patch>& noisy, std::vector<Patch> pilot, double variance) {
   const size_t k = noisy.size(), n = noisy[0].size();
+  const auto patches = static_cast<double>(k), pixels = static_cast<double>(n);
   const double mean = take_mean(noisy);
   take_mean(pilot);
   std::vector<Patch> q(k, Patch(k, 0.0)), t(k, Patch(k, 0.0));
@@ -159,20 +160,20 @@ std::vector<double> ridge(std::vector<Patch>& noisy, std::vector<Patch> pilot, d
     for (size_t j = 0; j < k; ++j) {
       for (size_t p = 0; p < n; ++p) q[i][j] += pilot[i][p] * pilot[j][p];
     }
-    q[i][i] += n * variance;
+    q[i][i] += pixels * variance;
     t[i][i] = 1;
   }
   solve(q, t);
   std::vector<Patch> result(k, Patch(n, mean));
   std::vector<double> weights;
   for (size_t i = 0; i < k; ++i) {
-    double sum = 1.0 / (k * n);
+    double sum = 1.0 / (patches * pixels);
     for (size_t j = 0; j < k; ++j) {
-      const double part = (i == j ? 1.0 : 0.0) - n * variance * t[i][j];
+      const double part = (i == j ? 1.0 : 0.0) - pixels * variance * t[i][j];
       sum += part * part;
       for (size_t p = 0; p < n; ++p) result[i][p] += part * noisy[j][p];
     }
-    weights.push_back(1 / std::clamp(sum, 1.0 / k, 1.0));
+    weights.push_back(1 / std::clamp(sum, 1.0 / patches, 1.0));
   }
   noisy = result;
   return weights;

@@ -49,9 +49,11 @@ TestImage noisy_picture(PixelFormat format, int32_t width, int32_t height, float
   std::normal_distribution<float> gaussian(0.0f, 1.0f);
   for (int32_t y = 0; y < height; ++y) {
     for (int32_t x = 0; x < width; ++x) {
-      const float ramp = 60.0f + 100.0f * static_cast<float>(x + y) / (width + height);
+      const float ramp =
+          60.0f + 100.0f * static_cast<float>(x + y) / static_cast<float>(width + height);
       const float edge = (x / 23 + y / 31) % 2 == 0 ? 35.0f : -15.0f;
-      const float texture = 12.0f * std::sin(0.7f * x) * std::sin(0.5f * y);
+      const float texture =
+          12.0f * std::sin(0.7f * static_cast<float>(x)) * std::sin(0.5f * static_cast<float>(y));
       for (int32_t c = 0; c < format.colours(); ++c) {
         const float tint = 1.0f - 0.2f * static_cast<float>(c);
         image.set(x, y, c, (ramp + edge) * tint + texture + sigma * gaussian(generator));

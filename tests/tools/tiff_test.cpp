@@ -164,10 +164,11 @@ TEST(Tiff, WrittenInBandsTheFileIsTheSame) {
 
 TEST(Tiff, EveryArrangementReadsTheSame) {
   const Folder folder;
+  using Tags = std::initializer_list<uint16_t>;
   for (const char* mode : {"wl", "wb", "w8"}) {
-    for (const uint16_t planar : {PLANARCONFIG_CONTIG, PLANARCONFIG_SEPARATE}) {
-      for (const uint16_t tile : {0, 16}) {
-        for (const uint16_t compression : {COMPRESSION_NONE, COMPRESSION_LZW}) {
+    for (const uint16_t planar : Tags{PLANARCONFIG_CONTIG, PLANARCONFIG_SEPARATE}) {
+      for (const uint16_t tile : Tags{0, 16}) {
+        for (const uint16_t compression : Tags{COMPRESSION_NONE, COMPRESSION_LZW}) {
           for (const Component component : {Component::kU8, Component::kU16}) {
             const Image image = random_image({component, 3}, 37, 21);
             const uint16_t bits = component == Component::kU8 ? 8 : 16;

@@ -58,7 +58,7 @@ inline Image random_image(PixelFormat format, int32_t width, int32_t height, uin
   std::mt19937 random(seed);
   const size_t step = size_t(format.component_bytes());
   for (size_t at = 0; at < image.bytes(); at += step) {
-    const uint32_t bits = random();
+    const auto bits = static_cast<uint32_t>(random());
     const float real = float(bits & 0xffffu) / 32768.0f - 0.5f;
     const uint16_t half = half_from_float(real);
     const bool is_half = format.component == Component::kHalf;

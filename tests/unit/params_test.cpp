@@ -32,7 +32,8 @@ TEST(Params, EveryParameterHasItsOwnKeyLabelMnemonicAndTooltip) {
             spec.key))
       continue;
     ASSERT_NE(at, std::string::npos) << spec.key;
-    EXPECT_TRUE(mnemonics.insert(std::string(1, std::tolower(label[at + 1]))).second)
+    EXPECT_TRUE(
+        mnemonics.insert(std::string(1, static_cast<char>(std::tolower(label[at + 1])))).second)
         << spec.key << " shares the mnemonic " << label[at + 1];
   }
 }

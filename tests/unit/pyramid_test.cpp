@@ -29,7 +29,8 @@ Planes picture(int32_t channels, const Rect& rect, float sigma) {
   for (int32_t c = 0; c < channels; ++c) {
     for (int32_t y = 0; y < rect.height; ++y) {
       for (int32_t x = 0; x < rect.width; ++x) {
-        *image.at(c, x, y) = 90.0f + 0.4f * x + (x + y > 120 ? 40.0f : 0.0f) + noise(random);
+        const float edge = x + y > 120 ? 40.0f : 0.0f;
+        *image.at(c, x, y) = 90.0f + 0.4f * static_cast<float>(x) + edge + noise(random);
       }
     }
   }
@@ -172,7 +173,9 @@ struct ColouredSpots {
   ColouredSpots() {
     noise.levels = 3;
     for (int32_t c = 0; c < 3; ++c) {
-      for (int32_t l = 1; l < 3; ++l) noise.sigma[l][c] = c == 0 ? 8.0f / (1 << l) : 8.0f;
+      for (int32_t l = 1; l < 3; ++l) {
+        noise.sigma[l][c] = c == 0 ? 8.0f / static_cast<float>(1 << l) : 8.0f;
+      }
       noise.white[c] = c == 0;
       noise.strength[c] = c == 0 ? 1.0f : 3.0f;
     }

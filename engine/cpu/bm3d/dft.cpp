@@ -284,7 +284,7 @@ void DftFilter::run(const GroupFilter& filter, const PatchGroup& group, int32_t 
   const Planes& noisy = *filter.noisy;
   const float base = *noisy.at(c, group.x[0], group.y[0]), threshold = filter.stage->shrink[c];
   // Unit noise stays unit noise; half of it where two patches are separated.
-  const float scale = 1 / (side_ * std::sqrt(static_cast<float>(group.count)));
+  const float scale = 1 / (static_cast<float>(side_) * std::sqrt(static_cast<float>(group.count)));
   for (int32_t a = 0; a < group.count; a += 2) {
     const int32_t b = std::min(a + 1, group.count - 1);
     const float *in_a = noisy.at(c, group.x[a], group.y[a]),

@@ -179,7 +179,10 @@ class Photograph {
     for (const Disc& disc : discs_) {
       if (std::hypot(u - disc.u, v - disc.v) < disc.radius) value = disc.tint[c];
     }
-    if (v > 0.7f) value += 0.08f * std::sin(0.9f * x) * std::sin(0.6f * y);
+    if (v > 0.7f) {
+      value +=
+          0.08f * std::sin(0.9f * static_cast<float>(x)) * std::sin(0.6f * static_cast<float>(y));
+    }
     return std::clamp(value, 0.0f, 1.0f);
   }
 
