@@ -60,7 +60,7 @@ def mnemonic(label):
 
 
 def mnemonic_clashes(language, labels, taken):
-    owners = {letter: "a button of GIMP's dialog" for letter in taken}
+    owners = dict.fromkeys(taken, "a button of GIMP's dialog")
     for label in labels:
         if mnemonic(label) in owners:
             yield f"{language}: '{label}' and '{owners[mnemonic(label)]}' share the mnemonic {mnemonic(label)}"

@@ -4,8 +4,8 @@ import re
 import subprocess
 
 MARKS = ("_", "N_", "ngettext", "sentence", "packed_sentence")
-OPTIONS = ["--language=C++", "--from-code=UTF-8", "--no-location", "--keyword", "--keyword=_", "--keyword=N_", "--keyword=ngettext:1,2",
-           "--keyword=sentence", "--keyword=packed_sentence", "--flag=sentence:1:c-format",
+OPTIONS = ["--language=C++", "--from-code=UTF-8", "--no-location", "--keyword", "--keyword=_", "--keyword=N_",
+           "--keyword=ngettext:1,2", "--keyword=sentence", "--keyword=packed_sentence", "--flag=sentence:1:c-format",
            "--flag=packed_sentence:1:c-format", "--package-name=grainless", "--copyright-holder=The Grainless authors",
            "--add-comments=TRANSLATORS"]
 FOLDERS = ("engine", "cuda", "ui", "plugin")
@@ -59,12 +59,12 @@ def unmarked_strings(root):
 
 
 def marked_files(root):
-    found = []
-    for path in sources(root):
-        if path.suffix in (".cpp", ".cu") and any(is_marked(before) for _, before, _ in
-                                                  literals(path.read_text(encoding="utf-8"))):
-            found.append(str(path.relative_to(root)))
-    return found
+    return [str(path.relative_to(root)) for path in sources(root)
+            if path.suffix in (".cpp", ".cu") and has_marks(path.read_text(encoding="utf-8"))]
+
+
+def has_marks(text):
+    return any(is_marked(before) for _, before, _ in literals(text))
 
 
 def extract(root, files=None):

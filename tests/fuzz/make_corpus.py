@@ -15,7 +15,7 @@ import numpy
 from PIL import Image
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tools"))
-import colour_files  # noqa: E402
+import colour_files
 
 RANDOM = numpy.random.default_rng(1)
 
@@ -31,8 +31,12 @@ def exif_block(order="<"):
     def entry(tag, kind, count, value):
         return struct.pack(order + "HHI", tag, kind, count) + value
 
-    long = lambda value: struct.pack(order + "I", value)
-    short = lambda value: struct.pack(order + "HH", value, 0)
+    def long(value):
+        return struct.pack(order + "I", value)
+
+    def short(value):
+        return struct.pack(order + "HH", value, 0)
+
     camera_at, place_at, values_at = 62, 104, 134
     first = [entry(0x010f, 2, 4, b"ACME"), entry(0x0112, 3, 1, short(6)),
              entry(0x8769, 4, 1, long(camera_at)), entry(0x8825, 4, 1, long(place_at))]
@@ -83,7 +87,8 @@ def png_seeds():
              + chunk(b"iTXt", b"Author\0\1\0de\0Autor\0" + zlib.compress(b"me")))
     yield "texts", png(2, 2, 8, 0, texts)
     yield "camera", png(2, 2, 8, 2, chunk(b"eXIf", exif_block()) + chunk(b"pHYs", struct.pack(">IIB", 2835, 2835, 1)))
-    yield "colours", png(2, 2, 8, 2, chunk(b"cHRM", struct.pack(">8I", 31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000)))
+    primaries = struct.pack(">8I", 31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000)
+    yield "colours", png(2, 2, 8, 2, chunk(b"cHRM", primaries))
     profile = bytearray(132)
     profile[:4] = struct.pack(">I", len(profile))
     profile[36:40] = b"acsp"
@@ -92,7 +97,6 @@ def png_seeds():
 
 def tiff(order, big, entries, blocks, tail=b""):
     """One directory; `blocks` are the strips or tiles, and entries hold (tag, type, values)."""
-    size = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 7: 1, 10: 8, 16: 8}
     form = {1: "B", 2: "B", 3: "H", 4: "I", 5: "I", 7: "B", 16: "Q"}
     pointer, count_form, entry_count, width = ("Q", "Q", "Q", 20) if big else ("I", "I", "H", 12)
     room = 8 if big else 4
@@ -133,7 +137,8 @@ def tiff_of(order="<", big=False, width=4, height=4, bits=8, samples_=1, photome
         entries += [(278, 3, [height // strips])]
         number, length = strips * planes, (width * bits * per_plane + 7) // 8 * (height // strips)
     raw = [data or RANDOM.bytes(length) for _ in range(number)]
-    blocks = [zlib.compress(b) if compression == 8 else bytes([len(b) - 1]) + b if compression == 32773 else b for b in raw]
+    packed = {8: zlib.compress, 32773: lambda block: bytes([len(block) - 1]) + block}
+    blocks = [packed.get(compression, bytes)(block) for block in raw]
     return tiff(order, big, entries + list(more), blocks)
 
 
@@ -144,7 +149,8 @@ def tiff_seeds():
     yield "rgb-16-big-endian", tiff_of(order=">", bits=16, samples_=3, photometric=2, strips=2)
     yield "rgba-planes", tiff_of(samples_=4, photometric=2, planar=2, more=[(338, 3, [1])])
     yield "float", tiff_of(bits=32, kind=3, data=numpy.linspace(-1, 2, 16, dtype="<f4").tobytes())
-    yield "half", tiff_of(bits=16, kind=3, samples_=2, data=numpy.linspace(0, 1, 32, dtype="<f2").tobytes(), more=[(338, 3, [2])])
+    halves = numpy.linspace(0, 1, 32, dtype="<f2").tobytes()
+    yield "half", tiff_of(bits=16, kind=3, samples_=2, data=halves, more=[(338, 3, [2])])
     yield "deflate", tiff_of(compression=8, samples_=3, photometric=2, strips=4)
     yield "deflate-predictor", tiff_of(compression=8, bits=16, more=[(317, 3, [2])])
     yield "packbits", tiff_of(compression=32773)

@@ -152,7 +152,7 @@ def check_merge_refused(arguments, count):
 
 def check_killed(stage, arguments, count):
     """The filter's process is killed: its caller hears of it, no pixel has changed, and the next run works."""
-    image, layers, other = new_picture(count)
+    image, layers, _ = new_picture(count)
     before = pixels_of(image)
     with meanwhile(STAGES[stage], "os.kill(filter_pid, 9); time.sleep(0.1)"):
         status, message = call(image, layers, **arguments)

@@ -10,7 +10,7 @@ import numpy as np
 from harness import WORK, denoise, load, native_bytes
 
 sys.path.insert(0, str(pathlib.Path(os.environ["GRAINLESS_TEST_DIR"]).parent / "tools"))
-from colour_files import (IDENTITY, formula_curve, gamma_curve, integers, light_from_perceptual, png, profile, read_pnm,  # noqa: E402
+from colour_files import (IDENTITY, formula_curve, gamma_curve, integers, light_from_perceptual, png, profile, read_pnm,
                           scene, table_curve, tiff)
 
 SETTINGS = {"method": "nlm", "quality": "fast", "auto-sigma": "no", "sigma": "10"}

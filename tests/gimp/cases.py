@@ -4,13 +4,13 @@ import os
 import sys
 
 sys.path.insert(0, os.environ["GRAINLESS_TEST_DIR"])
-import case_faults  # noqa: E402
-import case_files  # noqa: E402
-import case_formats  # noqa: E402
-import case_procedure  # noqa: E402
-import case_stack  # noqa: E402
-import case_targets  # noqa: E402
-import harness  # noqa: E402
+import case_faults
+import case_files
+import case_formats
+import case_procedure
+import case_stack
+import case_targets
+import harness
 
 tap = harness.Tap(harness.WORK / "cases.tap")
 for module in (case_formats, case_files, case_targets, case_procedure, case_stack, case_faults):

@@ -13,8 +13,8 @@ import desktop
 from desktop import click, find, find_all, wait_for
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gimp"))
-from faults import judge  # noqa: E402
-from steps import main as run  # noqa: E402
+from faults import judge
+from steps import main as run
 
 WIDTH, HEIGHT = 300, 220  # smaller than the preview, so that all of it shows
 

@@ -9,14 +9,14 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gimp"))
-import changes  # noqa: E402
-import desktop  # noqa: E402
-import pauses  # noqa: E402
-from desktop import click, find_all, wait_for  # noqa: E402
-from faults import judge  # noqa: E402
-from pauses import STAGES, meanwhile  # noqa: E402
-from session import Session, Window, active_title  # noqa: E402
-from steps import run_steps  # noqa: E402
+import changes
+import desktop
+import pauses
+from desktop import click, find_all, wait_for
+from faults import judge
+from pauses import STAGES, meanwhile
+from session import Session, Window, active_title
+from steps import run_steps
 
 PICTURE = ("Grainless Denoise", "plug-in-grainless-denoise")
 STACK = ("Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack")
@@ -80,14 +80,13 @@ def closed(session, when, subject, count):
     click(menu)
     window = Window.already_open(session, subject[0])
     wait_for("the preview", lambda: window.label("Preview by"))
-    process = filter_process(session)
     if when == "before OK":
         session.ask("close_display")
         click(window.widget("button", "OK"))
     else:
         with meanwhile(STAGES[when], "import time"):
-            (pauses.FOLDER / "action.py").write_text("Gimp.get_images()[0]\nGimp.Display.get_by_id(%d).delete()\n"
-                                                     % session.ask("display_number"), encoding="utf-8")
+            action = f"Gimp.get_images()[0]\nGimp.Display.get_by_id({session.ask('display_number')}).delete()\n"
+            (pauses.FOLDER / "action.py").write_text(action, encoding="utf-8")
             click(window.widget("button", "OK"))
             wait_for("the closing", lambda: (pauses.FOLDER / "done.json").exists(), 60)
     wait_for("the dialog's end", lambda: desktop.application("grainless") is None)
@@ -115,8 +114,8 @@ def gone_while_reading(session, subject, count):
     said = wait_for("the reason", lambda: window.label(changes.GONE) or window.label("Preview by")
                     or ended_by_gimp(log.read_bytes()[before:].decode(errors="replace")))
     answer = window.gone() if said == ENDED else window.end("OK")
-    ok = said == ENDED and answer["status"] != "success" or \
-        answer["status"] == "execution-error" and changes.GONE in answer["message"]
+    ok = (said == ENDED and answer["status"] != "success") or \
+        (answer["status"] == "execution-error" and changes.GONE in answer["message"])
     judge("layer deleted" + (", stack" if count > 1 else ""), "preview reads it", "dialog", "one sentence",
           f"{said} / {answer['status']}: {answer['message']}", "" if ok else "not so")
 

@@ -13,16 +13,17 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gimp"))
-import desktop  # noqa: E402
-from desktop import click, wait_for  # noqa: E402
-from session import Session, Window  # noqa: E402
-from steps import main as run  # noqa: E402
+import desktop
+from desktop import click, wait_for
+from session import Session, Window
+from steps import main as run
 
 HERE = pathlib.Path(__file__).resolve().parent
 SETTINGS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "plug-in-settings"
 PICTURE = ("Grainless Denoise", "plug-in-grainless-denoise")
 STACK = ("Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack")
-PRECISIONS = [f"{kind}_{curve}" for kind in ("U8", "U16", "HALF", "FLOAT") for curve in ("LINEAR", "NON_LINEAR", "PERCEPTUAL")]
+PRECISIONS = [f"{kind}_{curve}" for kind in ("U8", "U16", "HALF", "FLOAT")
+              for curve in ("LINEAR", "NON_LINEAR", "PERCEPTUAL")]
 TOLERANCE = 1.05
 
 

@@ -6,11 +6,11 @@ import sys
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "manual"))
-import check  # noqa: E402
-import desktop  # noqa: E402
-from desktop import Atspi, click, find, find_all, wait_for  # noqa: E402
-from session import Session, Window, active_title, keys, press_with_mouse  # noqa: E402
-from steps import main as run  # noqa: E402
+import check
+import desktop
+from desktop import Atspi, click, find, find_all, wait_for
+from session import Session, Window, active_title, keys, press_with_mouse
+from steps import main as run
 
 PRESETS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "grainless" / "presets"
 

@@ -197,7 +197,8 @@ def resizing_keeps_the_picture(window):
     window.pick("View", "Result")
     window.settled()
     before = desktop.extents(window.preview)
-    found = subprocess.run(["xdotool", "search", "--name", "^Grainless Denoise$"], capture_output=True, text=True, check=True)
+    found = subprocess.run(["xdotool", "search", "--name", "^Grainless Denoise$"],
+                           capture_output=True, text=True, check=True)
     xdotool("windowsize", found.stdout.split()[-1], 980, 700)
     wait_for("a smaller preview", lambda: desktop.extents(window.preview)[2] < before[2] - 100, 20)
     window.settled()

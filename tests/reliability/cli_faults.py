@@ -223,7 +223,7 @@ class Cases:
                     end = place.run("--device", "cpu", "--threads", "2",
                                     settings={"LD_PRELOAD": FAILING_MALLOC,
                                               "GRAINLESS_FAIL_MALLOC": f"{number}{after}"})
-                    whole = end.status == 0 and end.written or end.status in (1, 2) and not end.written and end.err
+                    whole = (end.status == 0 and end.written) or (end.status in (1, 2) and not end.written and end.err)
                     if not whole or end.hangs or place.troubles(self.result):
                         trouble.append(f"allocation {number} of {total}: {end.word()} {end.err.strip()} "
                                        f"{place.troubles(self.result)}")
@@ -319,7 +319,7 @@ class Cases:
                 process.send_signal(number)
                 end = End(process, place)
             stopped = (-number,) if kill or wait < 0.1 else (3,)  # the first moments are the loader's
-            ok = end.status == 0 or end.status in (*stopped, 3) and not end.written
+            ok = end.status == 0 or (end.status in (*stopped, 3) and not end.written)
             if kill:  # nothing can be cleaned up by who is dead
                 for left in place.folder.glob(".grainless-*"):
                     left.unlink()

@@ -51,7 +51,7 @@ class CommandLine(unittest.TestCase):
         environment = dict(os.environ, GRAINLESS_MODULE_DIR=self.folder.name)  # no GPU here
         options.setdefault("stdout", subprocess.PIPE)
         return subprocess.run([program, *map(str, args)], cwd=self.path, env=environment,
-                              stderr=subprocess.PIPE, text=True, timeout=120, **options)
+                              stderr=subprocess.PIPE, text=True, timeout=120, check=False, **options)
 
     def denoise(self, *args, **options):
         result = self.run_program("--sigma", "5", *args, **options)

@@ -22,5 +22,6 @@ options = [cv2.IMWRITE_TIFF_COMPRESSION, 1]
 cv2.imwrite(str(out / "in8.tif"), np.clip(np.rint(picture), 0, 255).astype(np.uint8), options)
 cv2.imwrite(str(out / "in16.tif"), np.clip(np.rint(picture * 257), 0, 65535).astype(np.uint16), options)
 for i in range(1, 9):
-    frame = base[:1000, :1500, None] + random.standard_normal((1000, 1500, 3), dtype=np.float32)[: base.shape[0], : base.shape[1]] * SIGMA
+    noise = random.standard_normal((1000, 1500, 3), dtype=np.float32)[: base.shape[0], : base.shape[1]]
+    frame = base[:1000, :1500, None] + noise * SIGMA
     cv2.imwrite(str(out / f"frame-{i}.png"), np.clip(np.rint(frame), 0, 255).astype(np.uint8))

@@ -121,11 +121,10 @@ def run_gimp(plugin_folder, folder, jobs):
         script,
         "--quit",
     ]
-    with open(log, "w", encoding="utf-8") as log_file:
-        with subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file
-        ) as gimp:
-            wait_aloud(gimp)
+    with open(log, "w", encoding="utf-8") as log_file, subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file
+    ) as gimp:
+        wait_aloud(gimp)
     if not answers.exists():
         fail(f"GIMP ended without an answer: {log} names the reason")
     reports = (

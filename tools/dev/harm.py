@@ -88,7 +88,7 @@ def measured(path, sigma, seed):
     command = ["grainless", "estimate", "--json", str(path)]
     if sigma:
         command += ["--add-noise", str(sigma), "--seed", str(seed)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"{' '.join(command)}: {done.stderr.strip()}")
     return json.loads(done.stdout)

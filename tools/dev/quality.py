@@ -59,7 +59,7 @@ def as_png(path, folder):
 def denoise(path, output, options):
     """What grainless says about one picture."""
     command = ["grainless", "--json", *map(str, options), str(path), "-o", str(output)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"{' '.join(command)}: {done.stderr.strip()}")
     return json.loads(done.stdout)

@@ -9,7 +9,6 @@ English ones smaller copies in OUT_DIR/manual: those are the pictures of docs/ma
 is the demo's.
 """
 
-import os
 import pathlib
 import subprocess
 import sys
