@@ -18,48 +18,17 @@
 #include "engine/cpu/bm3d/bm3d.h"
 #include "engine/cpu/bm3d/stage.h"
 #include "engine/plan/make_plan.h"
+#include "tests/support/bm3d_testing.h"
 #include "tests/support/reference_bm3d.h"
 
 namespace grainless {
 namespace {
 
-constexpr float kSigma = 20;
+using test::cropped, test::difference, test::Difference, test::high, test::kSigma, test::level_of,
+    test::same_bits, test::small_params;
 
-LevelPlan level_of(const Params& params, int32_t channels, float sigma = kSigma) {
-  const PixelFormat format{Component::kFloat, channels};
-  return make_plan(params, format, white_noise(channels, sigma)).level[0];
-}
-
-// With the ridge filter as third stage.
-Params high(Params params) {
-  params.quality = static_cast<int32_t>(Quality::kHigh);
-  return params;
-}
-
-Params small_params(int32_t search, int32_t patch, int32_t step, int32_t group) {
-  Params params;
-  params.search = search;
-  params.patch = patch;
-  params.step = step;
-  params.group = group;
-  return params;
-}
-
-// A slope, edges, a texture and noise.
 Planes picture(int32_t channels, int32_t width, int32_t height, float sigma = kSigma) {
-  std::mt19937 random(11);
-  std::normal_distribution<float> noise(0, 1);
-  Planes image(channels, {0, 0, width, height});
-  for (int32_t c = 0; c < channels; ++c) {
-    for (int32_t y = 0; y < height; ++y) {
-      for (int32_t x = 0; x < width; ++x) {
-        const float edge = 45.0f * ((x / 9 + y / 13) % 2),
-                    wave = 10.0f * std::sin(0.9f * x + 0.4f * y);
-        *image.at(c, x, y) = 80.0f + 0.1f * x - 40.0f * c + edge + wave + sigma * noise(random);
-      }
-    }
-  }
-  return image;
+  return test::bm3d_picture(channels, width, height, sigma, 0.1f);
 }
 
 // Planes in device memory.
@@ -157,49 +126,6 @@ Planes filtered_by_cpu(const LevelPlan& level, const Planes& image) {
   Planes result(image.channels(), image.rect());
   run_bm3d({&level, image.rect().width, image.rect().height, &image, &result, &pool, &callbacks});
   return result;
-}
-
-Planes cropped(const Planes& a, const Rect& rect) {
-  Planes result(a.channels(), rect);
-  for (int32_t c = 0; c < a.channels(); ++c) {
-    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-      std::memcpy(result.at(c, rect.x, y), a.at(c, rect.x, y), rect.width * sizeof(float));
-    }
-  }
-  return result;
-}
-
-struct Difference {
-  double largest = 0, psnr = 0;  // peak 255
-};
-
-Difference difference(const Planes& a, const Planes& b) {
-  double squares = 0;
-  Difference result;
-  const Rect& rect = b.rect();
-  for (int32_t c = 0; c < b.channels(); ++c) {
-    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-      for (int32_t x = rect.x; x < rect.right(); ++x) {
-        const double d = std::abs(double{*a.at(c, x, y)} - *b.at(c, x, y));
-        result.largest = d <= result.largest ? result.largest : d;  // keeps a NaN, too
-        squares += d * d;
-      }
-    }
-  }
-  const double mean = squares / (1.0 * rect.width * rect.height * b.channels());
-  result.psnr = 10 * std::log10(255.0 * 255.0 / mean);
-  return result;
-}
-
-bool same_bits(const Planes& a, const Planes& b, const Rect& rect) {
-  for (int32_t c = 0; c < b.channels(); ++c) {
-    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-      if (std::memcmp(a.at(c, rect.x, y), b.at(c, rect.x, y), rect.width * sizeof(float)) != 0) {
-        return false;
-      }
-    }
-  }
-  return true;
 }
 
 // Each stage on its own against the twin, on the same pilot: a pilot's last bits may change what

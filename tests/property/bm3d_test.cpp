@@ -13,52 +13,19 @@
 #include "engine/cpu/bm3d/bm3d.h"
 #include "engine/cpu/bm3d/stage.h"
 #include "engine/plan/make_plan.h"
-#include "hwy/targets.h"
 #include "tests/support/answer_time.h"
+#include "tests/support/bm3d_testing.h"
+#include "tests/support/instruction_sets.h"
 #include "tests/support/reference_bm3d.h"
 
 namespace grainless {
 namespace {
 
-constexpr float kSigma = 20;
+using test::cropped, test::difference, test::Difference, test::high, test::kSigma, test::level_of,
+    test::same_bits, test::small_params;
 
-LevelPlan level_of(const Params& params, int32_t channels, float sigma = kSigma) {
-  const PixelFormat format{Component::kFloat, channels};
-  return make_plan(params, format, white_noise(channels, sigma)).level[0];
-}
-
-// With the ridge filter as third stage.
-Params high(Params params) {
-  params.quality = static_cast<int32_t>(Quality::kHigh);
-  return params;
-}
-
-Params small_params(int32_t search, int32_t patch, int32_t step, int32_t group) {
-  Params params;
-  params.search = search;
-  params.patch = patch;
-  params.step = step;
-  params.group = group;
-  return params;
-}
-
-// A slope, edges, a texture and noise.
 Planes picture(int32_t channels, int32_t width, int32_t height, float sigma = kSigma) {
-  std::mt19937 random(11);
-  std::normal_distribution<float> noise(0, 1);
-  Planes image(channels, {0, 0, width, height});
-  for (int32_t c = 0; c < channels; ++c) {
-    for (int32_t y = 0; y < height; ++y) {
-      for (int32_t x = 0; x < width; ++x) {
-        const float edge = 45.0f * static_cast<float>((x / 9 + y / 13) % 2),
-                    u = static_cast<float>(x), v = static_cast<float>(y),
-                    wave = 10.0f * std::sin(0.9f * u + 0.4f * v);
-        *image.at(c, x, y) =
-            80.0f + 0.5f * u - 40.0f * static_cast<float>(c) + edge + wave + sigma * noise(random);
-      }
-    }
-  }
-  return image;
+  return test::bm3d_picture(channels, width, height, sigma);
 }
 
 Planes filtered(const LevelPlan& level, const Planes& image, const Rect& rect, int32_t threads,
@@ -94,46 +61,9 @@ Planes changed(const Planes& a, const Rect& rect, const Change& f) {
   return result;
 }
 
-Planes cropped(const Planes& a, const Rect& rect) {
-  return changed(a, rect, [&](int32_t c, int32_t x, int32_t y) { return *a.at(c, x, y); });
-}
-
 Planes transposed(const Planes& a) {
   const Rect rect{0, 0, a.rect().height, a.rect().width};
   return changed(a, rect, [&](int32_t c, int32_t x, int32_t y) { return *a.at(c, y, x); });
-}
-
-struct Difference {
-  double largest = 0, psnr = 0;  // peak 255
-};
-
-Difference difference(const Planes& a, const Planes& b) {
-  double squares = 0;
-  Difference result;
-  const Rect& rect = b.rect();
-  for (int32_t c = 0; c < b.channels(); ++c) {
-    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-      for (int32_t x = rect.x; x < rect.right(); ++x) {
-        const double d = std::abs(double{*a.at(c, x, y)} - *b.at(c, x, y));
-        result.largest = d <= result.largest ? result.largest : d;  // keeps a NaN, too
-        squares += d * d;
-      }
-    }
-  }
-  const double mean = squares / (1.0 * rect.width * rect.height * b.channels());
-  result.psnr = 10 * std::log10(255.0 * 255.0 / mean);
-  return result;
-}
-
-bool same_bits(const Planes& a, const Planes& b, const Rect& rect) {
-  for (int32_t c = 0; c < b.channels(); ++c) {
-    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-      if (std::memcmp(a.at(c, rect.x, y), b.at(c, rect.x, y), rect.width * sizeof(float)) != 0) {
-        return false;
-      }
-    }
-  }
-  return true;
 }
 
 // Each stage on its own against the twin, on the same pilot: a pilot's last bits may change what
@@ -282,12 +212,8 @@ TEST(Bm3d, InstructionSetDoesNotMatter) {
                                high(small_params(13, 8, 3, 32)), fourier}) {
     const LevelPlan level = level_of(params, 3);
     const Planes best = filtered(level, image);
-    for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
-      hwy::SetSupportedTargetsForTest(targets & -targets);
-      EXPECT_TRUE(same_bits(best, filtered(level, image), image.rect()))
-          << hwy::TargetName(targets & -targets);
-      hwy::SetSupportedTargetsForTest(0);
-    }
+    test::for_instruction_sets(
+        [&] { EXPECT_TRUE(same_bits(best, filtered(level, image), image.rect())); });
   }
 }
 
@@ -407,10 +333,6 @@ TEST(Bm3d, MemoryStaysUnderItsBound) {
   }
 }
 
-double root_mean_square(const Planes& a, const Planes& b) {
-  return 255 * std::pow(10.0, -difference(a, b).psnr / 20);
-}
-
 // Where noise is far under the rounding of a group's energy (issue 12: 30.9 dB at sigma 0.05, 14.6
 // at 0.01, black at 0.0001), what is removed falls with it.
 TEST(Bm3dRidge, WeakNoiseNeverDestroysThePicture) {
@@ -430,7 +352,7 @@ TEST(Bm3dRidge, WeakNoiseNeverDestroysThePicture) {
            {clean(channels, 53, 41), checkerboard(channels, 53, 41), noise(channels, 53, 41)}) {
         for (const float sigma : {2.0f, 0.5f, 0.3f, 0.05f, 0.01f, 1e-3f, 1e-4f, 1e-6f}) {
           const LevelPlan level = level_of(high(small_params(0, patch, 0, 0)), channels, sigma);
-          EXPECT_LE(root_mean_square(filtered(level, image), image), 3 * sigma + 1e-4)
+          EXPECT_LE(difference(filtered(level, image), image).rms, 3 * sigma + 1e-4)
               << "sigma " << sigma << ", patch " << patch << ", " << channels << " channels";
         }
       }
@@ -446,7 +368,7 @@ TEST(Bm3dRidge, LargeContrastsAreLeftAlone) {
       return contrast * static_cast<float>((x / 3 + y / 2) % 3) + static_cast<float>(x * y % 7);
     });
     const LevelPlan level = level_of(high({}), 1, 1.0f);
-    EXPECT_LE(root_mean_square(filtered(level, image), image), 3 + 1e-5 * contrast) << contrast;
+    EXPECT_LE(difference(filtered(level, image), image).rms, 3 + 1e-5 * contrast) << contrast;
   }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <chrono>
 #include <cmath>
@@ -14,12 +13,14 @@
 #include "engine/cpu/nlm/nlm.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/answer_time.h"
+#include "tests/support/instruction_sets.h"
+#include "tests/support/plane_testing.h"
 #include "tests/support/reference_nlm.h"
 
 namespace grainless {
 namespace {
 
-constexpr float kSigma = 20;
+using test::cropped, test::difference, test::kSigma, test::level_of, test::same_bits;
 
 Params nlm_params(int32_t search, int32_t patch, Quality quality = Quality::kNormal) {
   Params params;
@@ -30,27 +31,16 @@ Params nlm_params(int32_t search, int32_t patch, Quality quality = Quality::kNor
   return params;
 }
 
-LevelPlan level_of(const Params& params, int32_t channels, float sigma = kSigma) {
-  const PixelFormat format{Component::kFloat, channels};
-  return make_plan(params, format, white_noise(channels, sigma)).level[0];
-}
-
 // Slopes, edges and noise, in 64ths of a step so that sums with small integers are exact.
 Planes test_image(int32_t channels, int32_t width, int32_t height, float sigma = kSigma) {
   std::mt19937 random(7);
   std::normal_distribution<float> noise;
-  Planes image(channels, {0, 0, width, height});
-  for (int32_t c = 0; c < channels; ++c) {
-    for (int32_t y = 0; y < height; ++y) {
-      for (int32_t x = 0; x < width; ++x) {
-        const float edge = (x / 7 + y / 11) % 2 == 0 ? 0.0f : 40.0f;
-        const float clean =
-            90.0f + 2.0f * static_cast<float>(x % 16) - static_cast<float>(c) * 60.0f + edge;
-        *image.at(c, x, y) = clean + std::rint(64 * sigma * noise(random)) / 64;
-      }
-    }
-  }
-  return image;
+  return test::planes_of(channels, width, height, [&](int32_t c, int32_t x, int32_t y) {
+    const float edge = (x / 7 + y / 11) % 2 == 0 ? 0.0f : 40.0f;
+    const float clean =
+        90.0f + 2.0f * static_cast<float>(x % 16) - static_cast<float>(c) * 60.0f + edge;
+    return clean + std::rint(64 * sigma * noise(random)) / 64;
+  });
 }
 
 Planes filtered(const LevelPlan& level, const Planes& image, const Rect& rect, int32_t threads,
@@ -65,16 +55,6 @@ Planes filtered(const LevelPlan& level, const Planes& image) {
   return filtered(level, image, image.rect(), 1);
 }
 
-Planes cropped(const Planes& image, const Rect& rect) {
-  Planes crop(image.channels(), rect);
-  for (int32_t c = 0; c < image.channels(); ++c) {
-    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-      std::copy_n(image.at(c, rect.x, y), rect.width, crop.at(c, rect.x, y));
-    }
-  }
-  return crop;
-}
-
 template <typename Difference>
 double largest(const Planes& a, const Rect& rect, const Difference& difference) {
   double worst = 0;
@@ -87,35 +67,6 @@ double largest(const Planes& a, const Rect& rect, const Difference& difference) 
     }
   }
   return worst;
-}
-
-double max_difference(const Planes& a, const Planes& b) {
-  return largest(a, a.rect(), [&](int32_t c, int32_t x, int32_t y) {
-    return double{*a.at(c, x, y)} - *b.at(c, x, y);
-  });
-}
-
-double rms_difference(const Planes& a, const Planes& b) {
-  double sum = 0;
-  for (int32_t c = 0; c < a.channels(); ++c) {
-    for (int32_t y = 0; y < a.rect().height; ++y) {
-      for (int32_t x = 0; x < a.rect().width; ++x) {
-        sum += std::pow(double{*a.at(c, x, y)} - *b.at(c, x, y), 2);
-      }
-    }
-  }
-  return std::sqrt(sum / (static_cast<double>(a.rect().area()) * a.channels()));
-}
-
-bool same_bits(const Planes& part, const Planes& whole) {
-  const Rect& rect = part.rect();
-  for (int32_t c = 0; c < part.channels(); ++c) {
-    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-      const size_t bytes = sizeof(float) * rect.width;
-      if (std::memcmp(part.at(c, rect.x, y), whole.at(c, rect.x, y), bytes) != 0) return false;
-    }
-  }
-  return true;
 }
 
 // Float against double sums, and polynomial against library exponentials.
@@ -144,11 +95,11 @@ TEST_P(NlmTwin, AgreesWithPlainDouble) {
   const Planes image = test_image(test.channels, test.width, test.height);
   const Planes result = filtered(level, image);
   const Planes expected = test::reference_nlm(level.nlm, image, test::Matching::kRounded);
-  EXPECT_LT(max_difference(result, expected), kTwinTolerance);
+  EXPECT_LT(difference(result, expected).largest, kTwinTolerance);
   const Planes real = test::reference_nlm(level.nlm, image, test::Matching::kReal);
-  EXPECT_LT(rms_difference(result, real), kRealTolerance);
+  EXPECT_LT(difference(result, real).rms, kRealTolerance);
   if (test.width > 16) {
-    EXPECT_GT(rms_difference(result, image), 5);
+    EXPECT_GT(difference(result, image).rms, 5);
   }
 }
 
@@ -225,19 +176,7 @@ TEST_P(Nlm, InstructionSetsDoNotMatter) {
   const LevelPlan level = level_of(nlm_params(7, 5, GetParam()), 3);
   const Planes image = test_image(3, 61, 47);
   const Planes best = filtered(level, image);
-  const int64_t all = hwy::SupportedTargets();
-  int32_t tried = 0;
-  for (int64_t rest = all; rest != 0; rest &= rest - 1) {
-    const int64_t target = rest & -rest;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    EXPECT_TRUE(same_bits(filtered(level, image), best)) << hwy::TargetName(target);
-    ++tried;
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  EXPECT_EQ(hwy::SupportedTargets(), all);
-  EXPECT_GE(tried, 1);
+  test::for_instruction_sets([&] { EXPECT_TRUE(same_bits(filtered(level, image), best)); });
 }
 
 TEST_P(Nlm, ConstantImageStaysBitForBit) {
@@ -299,7 +238,7 @@ TEST_P(Nlm, MoreStrengthNeverRemovesLess) {
     double last = 0;
     for (params.strength = 5; params.strength <= 200; params.strength += 15) {
       const Planes result = filtered(level_of(params, channels, 40), image);
-      const double removed = rms_difference(result, image);
+      const double removed = difference(result, image).rms;
       EXPECT_GE(removed, last * (1 - 1e-5)) << params.strength;
       last = removed;
     }
@@ -308,9 +247,9 @@ TEST_P(Nlm, MoreStrengthNeverRemovesLess) {
 
 TEST(NlmQuality, RemovesNoiseAndHighRemovesMore) {
   const Planes clean = test_image(1, 192, 192, 0), noisy = test_image(1, 192, 192);
-  const double normal = rms_difference(filtered(level_of(nlm_params(0, 0), 1), noisy), clean);
+  const double normal = difference(filtered(level_of(nlm_params(0, 0), 1), noisy), clean).rms;
   const double high =
-      rms_difference(filtered(level_of(nlm_params(0, 0, Quality::kHigh), 1), noisy), clean);
+      difference(filtered(level_of(nlm_params(0, 0, Quality::kHigh), 1), noisy), clean).rms;
   EXPECT_LT(normal, 0.6 * kSigma);
   EXPECT_LT(high, 0.99 * normal);
 }

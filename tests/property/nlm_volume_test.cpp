@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include "engine/cpu/volume/nlm_volume.h"
 #include "engine/denoise.h"
 #include "engine/plan/make_volume_plan.h"
+#include "tests/support/instruction_sets.h"
 #include "tests/support/reference_nlm_volume.h"
 #include "tests/support/test_images.h"
 
@@ -138,17 +138,10 @@ TEST(NlmVolume, InstructionSetsDoNotMatter) {
   const VolumePlan plan = make_volume_plan(volume_params(5, 3), 1, 3, white_noise(3, kSigma));
   const std::vector<Planes> layers = volume(3, 41, 23, 4);
   const std::vector<Planes> best = filtered(plan, layers);
-  for (int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
-    const int64_t target = rest & -rest;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  test::for_instruction_sets([&] {
     const std::vector<Planes> now = filtered(plan, layers);
-    for (size_t z = 0; z < now.size(); ++z) {
-      EXPECT_TRUE(same_bits(now[z], best[z])) << hwy::TargetName(target);
-    }
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    for (size_t z = 0; z < now.size(); ++z) EXPECT_TRUE(same_bits(now[z], best[z]));
+  });
 }
 
 std::vector<ConstImage> views(const std::vector<TestImage>& images) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,12 +11,14 @@
 #include "engine/plan/make_plan.h"
 #include "engine/plan/shapiro_wilk.h"
 #include "engine/plan/sw_nlm_plan.h"
+#include "tests/support/instruction_sets.h"
+#include "tests/support/plane_testing.h"
 #include "tests/support/reference_sw_nlm.h"
 
 namespace grainless {
 namespace {
 
-constexpr float kSigma = 20;
+using test::difference, test::kSigma, test::level_of, test::same_bits;
 
 Params sw_params(int32_t search, int32_t patch) {
   Params params;
@@ -27,27 +28,16 @@ Params sw_params(int32_t search, int32_t patch) {
   return params;
 }
 
-LevelPlan level_of(const Params& params, int32_t channels, float sigma = kSigma) {
-  const PixelFormat format{Component::kFloat, channels};
-  return make_plan(params, format, white_noise(channels, sigma)).level[0];
-}
-
 // Slopes, edges and noise.
 Planes test_image(int32_t channels, int32_t width, int32_t height, float sigma = kSigma) {
   std::mt19937 random(7);
   std::normal_distribution<float> noise;
-  Planes image(channels, {0, 0, width, height});
-  for (int32_t c = 0; c < channels; ++c) {
-    for (int32_t y = 0; y < height; ++y) {
-      for (int32_t x = 0; x < width; ++x) {
-        const float edge = (x / 17 + y / 13) % 2 == 0 ? 0.0f : 70.0f;
-        const float clean =
-            90.0f + 0.5f * static_cast<float>(x % 16) - static_cast<float>(c) * 60.0f + edge;
-        *image.at(c, x, y) = clean + sigma * noise(random);
-      }
-    }
-  }
-  return image;
+  return test::planes_of(channels, width, height, [&](int32_t c, int32_t x, int32_t y) {
+    const float edge = (x / 17 + y / 13) % 2 == 0 ? 0.0f : 70.0f;
+    const float clean =
+        90.0f + 0.5f * static_cast<float>(x % 16) - static_cast<float>(c) * 60.0f + edge;
+    return clean + sigma * noise(random);
+  });
 }
 
 // 60 x 60 pixels of noise round 100.
@@ -73,42 +63,6 @@ Planes filtered(const LevelPlan& level, const Planes& image) {
   return filtered(level, image, image.rect(), 1);
 }
 
-double rms_difference(const Planes& a, const Planes& b) {
-  double sum = 0;
-  for (int32_t c = 0; c < a.channels(); ++c) {
-    for (int32_t y = 0; y < a.rect().height; ++y) {
-      for (int32_t x = 0; x < a.rect().width; ++x) {
-        sum += std::pow(double{*a.at(c, x, y)} - *b.at(c, x, y), 2);
-      }
-    }
-  }
-  return std::sqrt(sum / (static_cast<double>(a.rect().area()) * a.channels()));
-}
-
-double max_difference(const Planes& a, const Planes& b) {
-  double worst = 0;
-  for (int32_t c = 0; c < a.channels(); ++c) {
-    for (int32_t y = 0; y < a.rect().height; ++y) {
-      for (int32_t x = 0; x < a.rect().width; ++x) {
-        const double d = std::abs(double{*a.at(c, x, y)} - *b.at(c, x, y));
-        worst = d <= worst ? worst : d;  // keeps a NaN, too
-      }
-    }
-  }
-  return worst;
-}
-
-bool same_bits(const Planes& part, const Planes& whole) {
-  const Rect& rect = part.rect();
-  for (int32_t c = 0; c < part.channels(); ++c) {
-    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-      const size_t bytes = sizeof(float) * rect.width;
-      if (std::memcmp(part.at(c, rect.x, y), whole.at(c, rect.x, y), bytes) != 0) return false;
-    }
-  }
-  return true;
-}
-
 // Float against double sums. A pair that one accepts and the other does not would differ by more.
 constexpr double kTwinTolerance = 2e-3;
 
@@ -131,11 +85,11 @@ TEST_P(SwNlmTwin, AgreesWithPlainDouble) {
   const Planes image = test_image(test.channels, test.width, test.height);
   const Planes result = filtered(level, image);
   const test::SwNlmTwin twin = test::reference_sw_nlm(level.sw_nlm, image);
-  EXPECT_LT(max_difference(result, twin.result), kTwinTolerance);
+  EXPECT_LT(difference(result, twin.result).largest, kTwinTolerance);
   if (test.width > 30) {
     EXPECT_GT(twin.accepted, test.width * test.height / 4);
     EXPECT_GT(twin.lonely, 0);
-    EXPECT_GT(rms_difference(result, image), 2);
+    EXPECT_GT(difference(result, image).rms, 2);
   }
 }
 
@@ -220,18 +174,7 @@ TEST(SwNlm, InstructionSetsDoNotMatter) {
   const LevelPlan level = level_of(sw_params(7, 5), 3);
   const Planes image = test_image(3, 61, 47);
   const Planes best = filtered(level, image);
-  const int64_t all = hwy::SupportedTargets();
-  int32_t tried = 0;
-  for (int64_t rest = all; rest != 0; rest &= rest - 1) {
-    const int64_t target = rest & -rest;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    EXPECT_TRUE(same_bits(filtered(level, image), best)) << hwy::TargetName(target);
-    ++tried;
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  EXPECT_GE(tried, 1);
+  test::for_instruction_sets([&] { EXPECT_TRUE(same_bits(filtered(level, image), best)); });
 }
 
 TEST(SwNlm, ConstantImageStaysBitForBit) {
@@ -249,7 +192,7 @@ TEST(SwNlm, LonelyPixelsTakeTheWeightsOfNonLocalMeans) {
   const Planes noisy = flat_noise(kSigma / 2), clean = flat_noise(0);
   const LevelPlan level = level_of(sw_params(11, 7), 1);
   EXPECT_GT(test::reference_sw_nlm(level.sw_nlm, noisy).lonely, 60 * 60 * 9 / 10);
-  EXPECT_LT(rms_difference(filtered(level, noisy), clean), 0.2 * kSigma / 2);
+  EXPECT_LT(difference(filtered(level, noisy), clean).rms, 0.2 * kSigma / 2);
 }
 
 TEST(SwNlm, MoreStrengthNeverRemovesLess) {
@@ -260,7 +203,7 @@ TEST(SwNlm, MoreStrengthNeverRemovesLess) {
       double last = 0;
       for (params.strength = 5; params.strength <= 200; params.strength += 15) {
         const Planes result = filtered(level_of(params, channels, sigma), image);
-        const double removed = rms_difference(result, image);
+        const double removed = difference(result, image).rms;
         EXPECT_GE(removed, last * (1 - 1e-5)) << params.strength << " at sigma " << sigma;
         last = removed;
       }
@@ -272,7 +215,7 @@ TEST(SwNlm, RemovesNoise) {
   for (int32_t channels : {1, 3}) {
     const Planes clean = test_image(channels, 128, 128, 0), noisy = test_image(channels, 128, 128);
     const Planes result = filtered(level_of(sw_params(0, 0), channels), noisy);
-    EXPECT_LT(rms_difference(result, clean), 0.5 * kSigma);
+    EXPECT_LT(difference(result, clean).rms, 0.5 * kSigma);
   }
 }
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "bm3d_testing.h"
+
+#include <cmath>
+#include <random>
+
+namespace grainless::test {
+
+Params high(Params params) {
+  params.quality = static_cast<int32_t>(Quality::kHigh);
+  return params;
+}
+
+Params small_params(int32_t search, int32_t patch, int32_t step, int32_t group) {
+  Params params;
+  params.search = search;
+  params.patch = patch;
+  params.step = step;
+  params.group = group;
+  return params;
+}
+
+Planes bm3d_picture(int32_t channels, int32_t width, int32_t height, float sigma, float slope) {
+  std::mt19937 random(11);
+  std::normal_distribution<float> noise(0, 1);
+  return planes_of(channels, width, height, [&](int32_t c, int32_t x, int32_t y) {
+    const float edge = 45.0f * static_cast<float>((x / 9 + y / 13) % 2), u = static_cast<float>(x),
+                v = static_cast<float>(y), wave = 10.0f * std::sin(0.9f * u + 0.4f * v);
+    return 80.0f + slope * u - 40.0f * static_cast<float>(c) + edge + wave + sigma * noise(random);
+  });
+}
+
+}  // namespace grainless::test

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// What the tests of BM3D share, on the processor and on a card.
+#pragma once
+
+#include "plane_testing.h"
+
+namespace grainless::test {
+
+// With the ridge filter as third stage.
+Params high(Params params);
+Params small_params(int32_t search, int32_t patch, int32_t step, int32_t group);
+
+// A slope, in steps a pixel, edges, a texture and noise.
+Planes bm3d_picture(int32_t channels, int32_t width, int32_t height, float sigma = kSigma,
+                    float slope = 0.5f);
+
+}  // namespace grainless::test
