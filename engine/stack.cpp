@@ -36,6 +36,19 @@ struct Picture {
   std::vector<float> values;
 };
 
+// The picture filter's plan for a mean of `count` independent layers.
+Plan fused_plan(const StackPlan& stack, double count) {
+  NoiseModel left = stack.noise;
+  for (int32_t c = 0; c < left.channels; ++c) {
+    const double sigma =
+        fused_sigma(stack.fusion.share[c], count) * (count > 1 ? left.unevenness : 1);
+    for (int32_t l = 0; l < left.levels; ++l) {
+      left.sigma[l][c] = static_cast<float>(left.sigma[l][c] * sigma);
+    }
+  }
+  return make_plan(stack.params, fused_format(stack.fusion.channels), left);
+}
+
 AbiTile tile_of(const ConstImage& source, const MutableImage& target) {
   return {source.width, source.height,    source.rect, target.rect,
           source.data,  source.row_bytes, target.data, target.row_bytes};
@@ -200,18 +213,6 @@ StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
     }
   }
   return stack;
-}
-
-Plan fused_plan(const StackPlan& stack, double count) {
-  NoiseModel left = stack.noise;
-  for (int32_t c = 0; c < left.channels; ++c) {
-    const double sigma =
-        fused_sigma(stack.fusion.share[c], count) * (count > 1 ? left.unevenness : 1);
-    for (int32_t l = 0; l < left.levels; ++l) {
-      left.sigma[l][c] = static_cast<float>(left.sigma[l][c] * sigma);
-    }
-  }
-  return make_plan(stack.params, fused_format(stack.fusion.channels), left);
 }
 
 VolumeBox stack_source_box(const StackPlan& stack, const VolumeBox& box, const LayersShape& shape) {

@@ -31,9 +31,6 @@ struct StackPlan {
 StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
                           const NoiseModel& noise);
 
-// The picture filter's plan for a mean of `count` independent layers.
-Plan fused_plan(const StackPlan& stack, double count);
-
 // What a box of a volume of this shape depends on.
 VolumeBox stack_source_box(const StackPlan& stack, const VolumeBox& box, const LayersShape& shape);
 

@@ -13,6 +13,16 @@
 namespace grainless {
 namespace {
 
+// As the system tells it.
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "processor";
+}
+
 // Larger tiles waste less on halos (BM3D computes (side + 2 halo)^2 / side^2 of the pixels) and
 // need more memory: 1024 keeps a 24-megapixel layer far under 2 GB.
 constexpr int32_t kTileSide = 1024;
@@ -71,15 +81,6 @@ class CpuBackend final : public Backend {
 
 std::unique_ptr<Backend> make_cpu_backend(ThreadPool& pool) {
   return std::make_unique<CpuBackend>(pool);
-}
-
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "processor";
 }
 
 }  // namespace grainless

@@ -11,7 +11,4 @@ namespace grainless {
 // pool must outlive the backend; all tiles share its threads.
 std::unique_ptr<Backend> make_cpu_backend(ThreadPool& pool);
 
-// The processor's name as the system tells it.
-std::string processor_name();
-
 }  // namespace grainless

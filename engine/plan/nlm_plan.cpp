@@ -54,6 +54,26 @@ int32_t nlm_patch(double sigma, bool colour, bool patchwise) {
   return sigma <= 20 ? 3 : sigma <= 33 ? 5 : sigma <= 60 ? 7 : 9;
 }
 
+// Non-Local Means of pictures.
+NlmPlan make_nlm(const Params& params, const NlmSignal& signal) {
+  constexpr int32_t kCorrelatedPatch = 5;
+  const auto& [span, kind, noise, channels] = signal;
+  const bool correlated = kind == NlmNoise::kCorrelated;
+  NlmPlan nlm{};
+  nlm.patchwise = params.quality == static_cast<int32_t>(Quality::kHigh) ||
+                          (correlated && params.quality == static_cast<int32_t>(Quality::kNormal))
+                      ? 1
+                      : 0;
+  const double sigma = noise[0] * params.strength / 100 / span.unit;
+  nlm.patch = params.patch != 0 ? params.patch
+              : correlated      ? kCorrelatedPatch
+                                : nlm_patch(sigma, channels == 3, nlm.patchwise != 0);
+  nlm.radius = (params.search != 0 ? params.search : kSearch[params.quality]) / 2;
+  nlm.centre = nlm_centre(params, span, kind, noise[0], nlm.patchwise != 0);
+  set_nlm_weights(nlm, params, signal, nlm.patch * nlm.patch);
+  return nlm;
+}
+
 }  // namespace
 
 // The spread of a patch distance, and with it the best h, falls with the root of the number of
@@ -113,25 +133,6 @@ double set_nlm_level(LevelPlan& level, const LevelRequest& request) {
 
 int32_t nlm_smallest(const LevelPlan&) {
   return 1;
-}
-
-NlmPlan make_nlm(const Params& params, const NlmSignal& signal) {
-  constexpr int32_t kCorrelatedPatch = 5;
-  const auto& [span, kind, noise, channels] = signal;
-  const bool correlated = kind == NlmNoise::kCorrelated;
-  NlmPlan nlm{};
-  nlm.patchwise = params.quality == static_cast<int32_t>(Quality::kHigh) ||
-                          (correlated && params.quality == static_cast<int32_t>(Quality::kNormal))
-                      ? 1
-                      : 0;
-  const double sigma = noise[0] * params.strength / 100 / span.unit;
-  nlm.patch = params.patch != 0 ? params.patch
-              : correlated      ? kCorrelatedPatch
-                                : nlm_patch(sigma, channels == 3, nlm.patchwise != 0);
-  nlm.radius = (params.search != 0 ? params.search : kSearch[params.quality]) / 2;
-  nlm.centre = nlm_centre(params, span, kind, noise[0], nlm.patchwise != 0);
-  set_nlm_weights(nlm, params, signal, nlm.patch * nlm.patch);
-  return nlm;
 }
 
 }  // namespace grainless

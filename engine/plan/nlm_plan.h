@@ -29,9 +29,6 @@ struct NlmSignal {
   int32_t channels;
 };
 
-// Non-Local Means of pictures.
-NlmPlan make_nlm(const Params& params, const NlmSignal& signal);
-
 // Sets the match planes' scale and centre, and the weights, for patches of so many voxels.
 void set_nlm_weights(NlmPlan& nlm, const Params& params, const NlmSignal& signal, int32_t voxels);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "match_scale.h"
 #include "nlm_plan.h"
 #include "shapiro_wilk.h"
 
@@ -45,27 +46,14 @@ SwNlmGate make_gate(double strength, int32_t pixels, int32_t channels, double un
   return gate;
 }
 
-}  // namespace
-
-double set_sw_nlm_level(LevelPlan& level, const LevelRequest& request) {
-  const double* measured = request.measured;
-  const int32_t channels = request.channels;
-  const int32_t patch = sw_nlm_patch(request.params, measured[0] / request.span.unit);
-  level.sw_nlm = make_sw_nlm(request.params, request.span, patch, measured, channels,
-                             nlm_h(patch * patch, channels == 3, false));
-  level.reach = level.sw_nlm.radius + patch / 2;
-  return match_fineness(level.sw_nlm.match, measured, channels, request.least_unit(kLeastSwUnit));
-}
-
-int32_t sw_nlm_smallest(const LevelPlan&) {
-  return 1;
-}
-
+// The side of its patches at noise of sigma.
 int32_t sw_nlm_patch(const Params& params, double sigma) {
   if (params.patch != 0) return params.patch;
   return sigma <= 15 ? 3 : sigma <= 40 ? 5 : 7;
 }
 
+// `noise` a channel is what the test expects; fallback_h: h / sigma of the weights that pixels
+// without an accepted pair take.
 SwNlmPlan make_sw_nlm(const Params& params, const MatchSpan& span, int32_t patch,
                       const double* noise, int32_t channels, double fallback_h) {
   SwNlmPlan plan{};
@@ -92,6 +80,22 @@ SwNlmPlan make_sw_nlm(const Params& params, const MatchSpan& span, int32_t patch
   plan.chroma = channels == 3 ? make_gate(chroma, pixels, channels, unit, fallback_h) : plan.luma;
   plan.joint = channels == 1 || std::max(luma, 1.0) == std::max(chroma, 1.0) ? 1 : 0;
   return plan;
+}
+
+}  // namespace
+
+double set_sw_nlm_level(LevelPlan& level, const LevelRequest& request) {
+  const double* measured = request.measured;
+  const int32_t channels = request.channels;
+  const int32_t patch = sw_nlm_patch(request.params, measured[0] / request.span.unit);
+  level.sw_nlm = make_sw_nlm(request.params, request.span, patch, measured, channels,
+                             nlm_h(patch * patch, channels == 3, false));
+  level.reach = level.sw_nlm.radius + patch / 2;
+  return match_fineness(level.sw_nlm.match, measured, channels, request.least_unit(kLeastSwUnit));
+}
+
+int32_t sw_nlm_smallest(const LevelPlan&) {
+  return 1;
 }
 
 }  // namespace grainless

@@ -41,6 +41,12 @@ bool built_in(FileKind kind) {
   return true;
 }
 
+// "PNG, TIFF, JPEG, PGM, PPM, PAM, PFM", as far as this build has them.
+std::string supported_kinds() {
+  return std::string(GRAINLESS_HAVE_PNG ? "PNG, " : "") + (GRAINLESS_HAVE_TIFF ? "TIFF, " : "") +
+         (GRAINLESS_HAVE_JPEG ? "JPEG, " : "") + "PGM, PPM, PAM, PFM";
+}
+
 void check_built_in(FileKind kind, const std::string& path) {
   if (built_in(kind)) return;
   const char* name = kind == FileKind::kPng ? "PNG" : kind == FileKind::kTiff ? "TIFF" : "JPEG";
@@ -139,11 +145,6 @@ bool is_integer(Component component) {
 }
 
 }  // namespace
-
-std::string supported_kinds() {
-  return std::string(GRAINLESS_HAVE_PNG ? "PNG, " : "") + (GRAINLESS_HAVE_TIFF ? "TIFF, " : "") +
-         (GRAINLESS_HAVE_JPEG ? "JPEG, " : "") + "PGM, PPM, PAM, PFM";
-}
 
 FileKind kind_of_output(const std::string& path) {
   std::string extension = std::filesystem::path(path).extension().string();

@@ -22,9 +22,6 @@ enum class FileKind { kPng, kTiff, kJpeg, kPgm, kPpm, kPnm, kPam, kPfm };
 // build lacks the library.
 FileKind kind_of_output(const std::string& path);
 
-// "PNG, TIFF, JPEG, PGM, PPM, PAM, PFM", as far as this build has them.
-std::string supported_kinds();
-
 // Inputs are told apart by what they hold, never by their names. Throws Error(kBadInput) with one
 // sentence about a file that is missing, damaged, of no known kind, or too large.
 Image read_image(const std::string& path, const CancelToken* cancel = nullptr);

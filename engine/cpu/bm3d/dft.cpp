@@ -198,11 +198,12 @@ namespace {
 
 HWY_EXPORT(shrink_dft);
 
-}  // namespace
-
+// What a hard threshold removes, in place of the group's coefficients; returns how many remain.
 float shrink_dft_group(const DftGroup& group) {
   return HWY_DYNAMIC_DISPATCH(shrink_dft)(group);
 }
+
+}  // namespace
 
 DftFilter::DftFilter(const Bm3dStage& stage)
     : side_(stage.patch),

@@ -22,9 +22,6 @@ struct DftGroup {
   float bound;                // squared threshold
 };
 
-// What a hard threshold removes, in place of the group's coefficients; returns how many remain.
-float shrink_dft_group(const DftGroup& group);
-
 // One thread's filter.
 class DftFilter {
  public:

@@ -13,6 +13,7 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
 #include "engine/cpu/frame/blocks.h"
+#include "engine/cpu/frame/extended_rows.h"
 #include "kernel.h"
 
 namespace grainless {
@@ -105,29 +106,21 @@ class Scratch {
   SwNlmBlock block_{};
   float* value_[kMaxChannels] = {};
   int16_t* match_[kMaxChannels] = {};
-  std::vector<int32_t> columns_;  // of the image, an extended column each
+  std::vector<int32_t> columns_;  // of the source, an extended column each
 };
 
 const SwNlmBlock& Scratch::load(const MethodJob& job, const Rect& rect) {
   const SwNlmPlan& plan = *block_.plan;
   const int32_t around = 2 * plan.radius + plan.patch - 1;  // the source may hold no pixel more
-  const int32_t width = rect.width + around, height = rect.height + around;
+  const Rect extended{rect.x - block_.margin, rect.y - block_.margin, rect.width + around,
+                      rect.height + around};
   block_.width = rect.width;
   block_.height = rect.height;
-  columns_.resize(width);
-  for (int32_t x = 0; x < width; ++x) {
-    columns_[x] = reflect(rect.x - block_.margin + x, job.image_width);
-  }
-  for (int32_t c = 0; c < block_.channels; ++c) {
-    for (int32_t y = 0; y < height; ++y) {
-      const int32_t from = reflect(rect.y - block_.margin + y, job.image_height);
-      const int32_t left = job.source->rect().x;
-      const float* source = job.source->at(c, left, from);
-      float* value = value_[c] + y * block_.stride;
-      for (int32_t x = 0; x < width; ++x) value[x] = source[columns_[x] - left];
-      sw_nlm_match_row(value, width, plan.match[c], match_[c] + y * block_.stride);
-    }
-  }
+  for_extended_rows(job, extended, columns_, [&](int32_t c, int32_t y, const float* source) {
+    float* value = value_[c] + y * block_.stride;
+    for (int32_t x = 0; x < extended.width; ++x) value[x] = source[columns_[x]];
+    sw_nlm_match_row(value, extended.width, plan.match[c], match_[c] + y * block_.stride);
+  });
   for (int32_t g = 0; g < block_.group_count; ++g) {
     const SwNlmSums& sums = block_.groups[g];
     const size_t used = block_.row * rect.height;

@@ -349,10 +349,4 @@ Fused fuse_layers(const FusionPlan& plan, const VolumePart<ConstImage>& source, 
   return result;
 }
 
-uint64_t fusion_bytes(const FusionPlan& plan, int32_t threads) {
-  const int32_t width = kTileWidth + 2 * plan.reach(), height = kTileHeight + 2 * plan.reach();
-  // Three layers, the differences of all levels, and single planes.
-  return Planes::bytes(5 * plan.channels + 12, width, height) * threads;
-}
-
 }  // namespace grainless

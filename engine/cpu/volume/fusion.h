@@ -21,7 +21,4 @@ struct Fused {
 Fused fuse_layers(const FusionPlan& plan, const VolumePart<ConstImage>& source, int32_t z,
                   const Rect& rect, ThreadPool& pool, const Callbacks& callbacks);
 
-// Bytes it takes beyond its result.
-uint64_t fusion_bytes(const FusionPlan& plan, int32_t threads);
-
 }  // namespace grainless
