@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A second compiler's warnings, and clang-tidy: clang_checks.py [--all] SOURCE_ROOT BUILD_DIR CLANG_TIDY
+
+Every C++ source that BUILD_DIR compiles goes through clang-tidy once, with the flags of its own compilation: clang's
+warnings come along with the parsing that clang-tidy needs anyway. A finding of either is an error. All checks of .clang-tidy
+take five times as long as the parsing and run with --all (or GRAINLESS_CHECK=all); without it, QUICK's. Code for the GPU
+is left to nvcc.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+WARNINGS = "clang-diagnostic-*"
+QUICK = "modernize-use-nullptr,modernize-use-override,readability-identifier-naming"
+LAYERS = ("engine", "ui", "plugin", "tools")
+# Compiled once for each instruction set: they take longest, and so begin first.
+SLOW = "engine/cpu"
+
+
+def sources(root, build):
+    entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+    paths = {pathlib.Path(entry["directory"], entry["file"]).resolve() for entry in entries}
+    names = {path.relative_to(root).as_posix() for path in paths if path.suffix == ".cpp" and path.is_relative_to(root)}
+    return sorted(names, key=lambda name: (not name.startswith(SLOW), name))
+
+
+def checks(name, everything):
+    if name.split("/")[0] not in LAYERS:
+        return f"-*,{WARNINGS}"
+    return WARNINGS if everything else f"-*,{WARNINGS},{QUICK}"
+
+
+def complaints(command, name, root):
+    done = subprocess.run([*command, name], cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode == 0 and "warning: " not in done.stdout:
+        return ""
+    return done.stdout.replace(f"{root}/", "") or f"{name}: {done.stderr}"
+
+
+def main():
+    everything = "--all" in sys.argv or os.environ.get("GRAINLESS_CHECK") == "all"
+    root, build, tidy = (argument for argument in sys.argv[1:] if argument != "--all")
+    root, build = pathlib.Path(root).resolve(), pathlib.Path(build).resolve()
+    begun = time.monotonic()
+    common = [tidy, "--quiet", "--warnings-as-errors=*", f"--header-filter=^{root}/", "-p", str(build)]
+    names = sources(root, build)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = [pool.submit(complaints, [*common, f"--checks={checks(name, everything)}"], name, root) for name in names]
+        found = [run.result() for run in runs if run.result()]
+    # A header's finding comes with every source that includes it.
+    print("".join(dict.fromkeys(found)), end="")
+    print(f"clang: {len(found)} of {len(names)} sources with findings, {time.monotonic() - begun:.0f} s")
+    return 1 if found or not names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
