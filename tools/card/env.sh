@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Building what pack.sh packed (sourced, in bash): unpack_libraries once, then build_sources PACK DIRECTORY.
+# shellcheck shell=bash
 library=usr/lib/x86_64-linux-gnu
 libraries=${LIBRARIES:-/tmp/grainless-libraries}
 
