@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Can the checkers fail? Each gets small trees with one thing wrong, and one with nothing: checkers_test.py SOURCE_ROOT"""
+import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -170,6 +172,37 @@ class Unused(Checker):
         self.passes(self.allow("area is wanted by a module"))
         self.write(tools__main_dot_cpp="int main() {\n  return area(1);\n}\n")
         self.fails("area is used", arguments=[self.allow("area is wanted by a module")])
+
+
+@unittest.skipUnless(shutil.which("clang-tidy-19"), "clang-tidy-19 is not installed")
+class Clang(Checker):
+    script = TOOLS / "clang_checks.py"
+
+    def arguments(self, text, header=""):
+        command = "c++ -std=c++20 -Wall -Wconversion -I.. -c ../engine/a.cpp"
+        entry = {"directory": str(self.root / "build"), "command": command, "file": "../engine/a.cpp"}
+        for name, content in (("build/compile_commands.json", json.dumps([entry])), ("engine/a.cpp", text),
+                              ("engine/a.h", header)):
+            path = self.root / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        shutil.copy(ROOT / ".clang-tidy", self.root)
+        return self.root / "build", "clang-tidy-19"
+
+    def test_nothing(self):
+        self.passes(*self.arguments("int twice(int value) {\n  return 2 * value;\n}\n"))
+
+    def test_a_warning(self):
+        self.fails("engine/a.cpp", "implicit-int-float-conversion",
+                   arguments=self.arguments("float half(int value) {\n  return value / 2;\n}\n"))
+
+    def test_a_name(self):
+        self.fails("engine/a.cpp", "readability-identifier-naming",
+                   arguments=self.arguments("int Twice(int value) {\n  return 2 * value;\n}\n"))
+
+    def test_a_header(self):
+        self.fails("engine/a.h", "readability-identifier-naming",
+                   arguments=self.arguments('#include "engine/a.h"\n', "inline int Twice(int value) {\n  return 2 * value;\n}\n"))
 
 
 if __name__ == "__main__":

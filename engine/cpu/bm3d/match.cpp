@@ -193,7 +193,7 @@ HWY_EXPORT(keep_below);
 HWY_EXPORT(sort_keys);
 
 int32_t rounded_lanes(const Bm3dStage& stage) {
-  constexpr int32_t n = Candidates::kMaxLanes;
+  const int32_t n = Candidates::kMaxLanes;
   return (2 * stage.radius + n) / n * n;
 }
 

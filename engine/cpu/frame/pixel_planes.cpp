@@ -33,17 +33,17 @@ inline Colour load_colour(const void* pixel, PixelFormat format) {
 // compiler can unswitch and vectorise the loop.
 template <Component kComponent, int32_t kChannels>
 int32_t load_row(const void* row, int32_t width, ValueRange valid, Planes& planes, int32_t y) {
-  constexpr PixelFormat format{kComponent, kChannels};
-  constexpr bool always_valid =
-      !format.has_alpha() && (kComponent == Component::kU8 || kComponent == Component::kU16);
+  constexpr PixelFormat kFormat{kComponent, kChannels};
+  constexpr bool kAlwaysValid =
+      !kFormat.has_alpha() && (kComponent == Component::kU8 || kComponent == Component::kU16);
   float* out[kMaxChannels] = {};
-  for (int32_t c = 0; c < format.colours(); ++c) out[c] = planes.at(c, planes.rect().x, y);
+  for (int32_t c = 0; c < kFormat.colours(); ++c) out[c] = planes.at(c, planes.rect().x, y);
   const auto* pixel = static_cast<const uint8_t*>(row);
   int32_t invalid = 0;
-  for (int32_t x = 0; x < width; ++x, pixel += format.pixel_bytes()) {
-    if (!always_valid) invalid += pixel_is_valid(pixel, format, valid) ? 0 : 1;
-    const Colour colour = load_colour(pixel, format);
-    for (int32_t c = 0; c < format.colours(); ++c) out[c][x] = colour.plane[c];
+  for (int32_t x = 0; x < width; ++x, pixel += kFormat.pixel_bytes()) {
+    if (!kAlwaysValid) invalid += pixel_is_valid(pixel, kFormat, valid) ? 0 : 1;
+    const Colour colour = load_colour(pixel, kFormat);
+    for (int32_t c = 0; c < kFormat.colours(); ++c) out[c][x] = colour.plane[c];
   }
   return invalid;
 }
@@ -98,14 +98,14 @@ void fill_pixel(const ConstImage& image, ValueRange valid, int32_t x, int32_t y,
   }
 }
 
-// Sets out[x] when any of the `span` entries from x on is set.
+// Sets out[x] when any of the `kSpan` entries from x on is set.
 void spread(const std::vector<uint8_t>& in, int32_t width, std::vector<uint8_t>& out) {
-  constexpr int32_t span = 2 * kFillRadius + 1;
+  constexpr int32_t kSpan = 2 * kFillRadius + 1;
   int32_t count = 0;
-  for (int32_t x = 0; x < width + span - 1; ++x) {
+  for (int32_t x = 0; x < width + kSpan - 1; ++x) {
     count += in[x];
-    if (x >= span) count -= in[x - span];
-    if (x >= span - 1) out[x - span + 1] = count > 0;
+    if (x >= kSpan) count -= in[x - kSpan];
+    if (x >= kSpan - 1) out[x - kSpan + 1] = count > 0;
   }
 }
 
