@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 
 #include "tool_testing.h"
 #include "tools/image_io/exif.h"
@@ -10,6 +11,8 @@
 
 namespace grainless::tools {
 namespace {
+
+using Tags = std::initializer_list<uint16_t>;
 
 struct TiffLayout {
   uint16_t bits = 8, samples = 3, photometric = PHOTOMETRIC_RGB;
@@ -107,7 +110,7 @@ TEST(Tiff, LongStripsAreTakenRowByRow) {
   const Folder folder;
   for (const char* mode : {"wl", "wb"}) {
     for (const uint16_t compression :
-         {COMPRESSION_NONE, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_LZW}) {
+         Tags{COMPRESSION_NONE, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_LZW}) {
       Image image = random_image({Component::kU16, 1}, kSide, kSide);
       std::memset(image.row(100), 77, 2000 * image.row_bytes());  // quick to compress
       TIFF* tiff = TIFFOpen(folder.file("a.tif").c_str(), mode);
@@ -164,7 +167,6 @@ TEST(Tiff, WrittenInBandsTheFileIsTheSame) {
 
 TEST(Tiff, EveryArrangementReadsTheSame) {
   const Folder folder;
-  using Tags = std::initializer_list<uint16_t>;
   for (const char* mode : {"wl", "wb", "w8"}) {
     for (const uint16_t planar : Tags{PLANARCONFIG_CONTIG, PLANARCONFIG_SEPARATE}) {
       for (const uint16_t tile : Tags{0, 16}) {

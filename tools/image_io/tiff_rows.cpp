@@ -50,7 +50,7 @@ void invert(PixelFormat format, uint8_t* pixels, int64_t count) {
 }  // namespace
 
 TiffRows::TiffRows(const TiffHandle& tiff, const InputFile& file, const CancelToken* cancel)
-    : tiff_(tiff), file_(file), cancel_(cancel), layout_(read_tiff_layout(tiff)) {
+    : tiff_(tiff), cancel_(cancel), layout_(read_tiff_layout(tiff)) {
   const auto senseless = [&] { tiff.fail("is damaged: its blocks make no sense"); };
   check_pixels(layout_.width, layout_.height, file.path());
   const bool whole_values =

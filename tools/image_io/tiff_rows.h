@@ -45,7 +45,6 @@ class TiffRows {
   uint64_t picture_row_bytes() const;
 
   const TiffHandle& tiff_;
-  const InputFile& file_;
   const CancelToken* cancel_;
   TiffLayout layout_;
   uint32_t strip_rows_ = 0, tile_width_ = 0;
