@@ -165,7 +165,6 @@ struct DctStage {
 // kept and counts as 1. Pixels outside of the image are its symmetric reflection, so that patches
 // reach beyond its border. Planes are independent.
 inline constexpr int32_t kMaxDctStages = 2;
-inline constexpr int32_t kMaxDctStep = 2;
 struct DctPlan {
   int32_t patch;
   int32_t stage_count;

@@ -45,7 +45,8 @@ def draw_settings(subject):
                 "weights": random.choice(["less-noise", "classic"])}
     if subject == STACK:
         return settings | {"depth": random.randint(1, 3)}
-    return settings | {"method": random.choice(["bm3d", "nlm", "sw-nlm", "dct"]), "quality": random.choice(["fast", "fast", "normal", "high"]),
+    return settings | {"method": random.choice(["bm3d", "nlm", "sw-nlm", "dct"]),
+                       "quality": random.choice(["fast", "fast", "normal", "high"]),
                        "step": random.randint(0, patch or 2), "group": random.choice([0, 1, 2, 8, 16]),
                        "transform": random.choice(["bior1.5", "dct", "haar", "hadamard"]),
                        "stages": random.choice(["all", "first"]), "scales": random.choice(["auto", "1", "2", "3"])}

@@ -37,7 +37,9 @@ Planes picture(int32_t channels, int32_t width, int32_t height, float sigma = kS
   for (int32_t c = 0; c < channels; ++c) {
     for (int32_t i = 0; i < width * height; ++i) {
       const int32_t x = i % width, y = i / width;
-      const float clean = 90.0f + 0.5f * (x % 16) - c * 60.0f + 70.0f * ((x / 17 + y / 13) % 2);
+      const float edge = (x / 17 + y / 13) % 2 == 0 ? 0.0f : 70.0f;
+      const float clean =
+          90.0f + 0.5f * static_cast<float>(x % 16) - static_cast<float>(c) * 60.0f + edge;
       *image.at(c, x, y) = clean + sigma * noise(random);
     }
   }
@@ -68,7 +70,7 @@ std::pair<double, double> difference(const Planes& a, const Planes& b) {
       }
     }
   }
-  return {std::sqrt(sum / (1.0 * a.rect().area() * a.channels())), worst};
+  return {std::sqrt(sum / (static_cast<double>(a.rect().area()) * a.channels())), worst};
 }
 
 bool same_bits(const Planes& part, const Planes& whole) {
@@ -150,7 +152,8 @@ TEST(Dct, AConstantStaysBitForBit) {
     const LevelPlan level = level_of(dct_params(Quality::kNormal, patch), 3);
     Planes image(3, {0, 0, 40, 30});
     for (int32_t c = 0; c < 3; ++c) {
-      for (int32_t y = 0; y < 30; ++y) std::fill_n(image.at(c, 0, y), 40, 33.37f * (c + 1));
+      const float value = 33.37f * static_cast<float>(c + 1);
+      for (int32_t y = 0; y < 30; ++y) std::fill_n(image.at(c, 0, y), 40, value);
     }
     EXPECT_TRUE(same_bits(filtered(level, image), image)) << patch;
   }
