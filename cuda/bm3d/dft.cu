@@ -47,7 +47,8 @@ struct DftArgs {
   PixelSums* sums;
   float* spectra;  // of each reference of the batch, `group` patches
   int* retained;   // coefficients of each reference
-  int patch, columns, radius, group;
+  StagePart stage;
+  int columns;                  // of a patch's spectrum
   int cell;                     // references a side
   int cells_across;             // of the tile
   int first_column, first_row;  // of the tile, in cells of the image's grid
@@ -57,9 +58,9 @@ struct DftArgs {
   Bm3dSumScale scale;
   float kaiser[kMaxPatch];
 
-  __device__ int patch_floats() const { return patch * columns * 2; }
+  __device__ int patch_floats() const { return stage.patch * columns * 2; }
   __device__ float* reference(int index) const {
-    return spectra + static_cast<size_t>(index) * group * patch_floats();
+    return spectra + static_cast<size_t>(index) * stage.group * patch_floats();
   }
 };
 
@@ -80,13 +81,14 @@ __device__ Reference reference_at(const DftArgs& args, int index) {
       (args.first_row + cell / args.cells_across) * args.cell + number / args.cell - grid.row;
   Reference reference{};
   if (column < 0 || column >= grid.columns || row < 0 || row >= grid.rows) return reference;
-  reference.entries = args.groups + (static_cast<size_t>(row) * grid.columns + column) * args.group;
-  int most = args.group;  // the first power of two whose place is free ends the group
+  reference.entries =
+      args.groups + (static_cast<size_t>(row) * grid.columns + column) * args.stage.group;
+  int most = args.stage.group;  // the first power of two whose place is free ends the group
   for (reference.count = 1; reference.count < most; reference.count *= 2) {
     if (reference.entries[reference.count] == kNoPatch) break;
   }
-  reference.x = grid.x(grid.column + column) - args.radius;
-  reference.y = grid.y(grid.row + row) - args.radius;
+  reference.x = grid.x(grid.column + column) - args.stage.radius;
+  reference.y = grid.y(grid.row + row) - args.stage.radius;
   return reference;
 }
 
@@ -96,11 +98,12 @@ __global__ void __launch_bounds__(kGatherThreads) gather(const __grid_constant__
   const float* window = args.noisy +
                         static_cast<ptrdiff_t>(reference.y - args.rect.y) * args.stride +
                         reference.x - args.rect.x;
-  const float base = window[args.radius * args.stride + args.radius];
-  const int size = args.patch * args.patch;
+  const float base = window[args.stage.radius * args.stride + args.stage.radius];
+  const int size = args.stage.patch * args.stage.patch;
   float* to = args.reference(blockIdx.x);
   for (int i = threadIdx.x; i < reference.count * size; i += kGatherThreads) {
-    const int number = i / size, pixel = i % size, y = pixel / args.patch, x = pixel % args.patch;
+    const int number = i / size, pixel = i % size, y = pixel / args.stage.patch,
+              x = pixel % args.stage.patch;
     const int entry = reference.entries[number];
     to[number * args.patch_floats() + y * 2 * args.columns + x] =
         window[((entry >> 6) + y) * args.stride + (entry & 63) + x] - base;
@@ -204,7 +207,8 @@ template <int kLargest>
 __global__ void __launch_bounds__(kShrinkThreads)
     shrink(const __grid_constant__ DftArgs args, int references) {
   __shared__ int retained[kShrinkThreads];
-  const int coefficients = args.patch * args.columns, in_block = kShrinkThreads / coefficients;
+  const int coefficients = args.stage.patch * args.columns,
+            in_block = kShrinkThreads / coefficients;
   const int slot = threadIdx.x / coefficients, coefficient = threadIdx.x % coefficients;
   const int index = blockIdx.x * in_block + slot;
   retained[threadIdx.x] = 0;
@@ -213,10 +217,11 @@ __global__ void __launch_bounds__(kShrinkThreads)
   const Reference reference = here ? reference_at(args, index) : Reference{};
   if (reference.count > 0) {
     const int kx = coefficient % args.columns;
-    const int multiplicity = kx == 0 || 2 * kx == args.patch ? 1 : 2;
-    const float scale = 1.0f / static_cast<float>(args.patch * args.patch * reference.count);
+    const int multiplicity = kx == 0 || 2 * kx == args.stage.patch ? 1 : 2;
+    const float scale =
+        1.0f / static_cast<float>(args.stage.patch * args.stage.patch * reference.count);
     const float bound = args.threshold * args.threshold *
-                        static_cast<float>(args.patch * args.patch * reference.count);
+                        static_cast<float>(args.stage.patch * args.stage.patch * reference.count);
     float2* at = reinterpret_cast<float2*>(args.reference(index)) + coefficient;
     const int kept =
         shrink_group<kLargest>(reference.count, at, coefficients, bound, scale, coefficient == 0);
@@ -231,13 +236,14 @@ template <int kOwn>
 __device__ __forceinline__ void add_reference(const DftArgs& args, int index,
                                               const Reference& reference, int* region, int pixels,
                                               int corner) {
-  const int lane = threadIdx.x % 32, size = args.patch * args.patch;
+  const int lane = threadIdx.x % 32, size = args.stage.patch * args.stage.patch;
   const float weight = 1.0f / static_cast<float>(args.retained[index]);
   int w[kOwn], from[kOwn], to[kOwn];
   float factor[kOwn];
 #pragma unroll
   for (int k = 0; k < kOwn; ++k) {
-    const int pixel = min(lane + 32 * k, size - 1), y = pixel / args.patch, x = pixel % args.patch;
+    const int pixel = min(lane + 32 * k, size - 1), y = pixel / args.stage.patch,
+              x = pixel % args.stage.patch;
     w[k] = __float2int_rn(weight * (args.kaiser[y] * args.kaiser[x]) * args.scale.weight_steps);
     factor[k] = static_cast<float>(w[k]) * args.scale.removed_scale;
     from[k] = y * 2 * args.columns + x;
@@ -267,8 +273,9 @@ __global__ void __launch_bounds__(kAddThreads) add(const __grid_constant__ DftAr
   const int pixels = args.region_width * args.region_width, in_cell = args.cell * args.cell;
   const int cell = args.first_cell + blockIdx.x;
   const int x0 =
-      args.grid.x((args.first_column + cell % args.cells_across) * args.cell) - args.radius;
-  const int y0 = args.grid.y((args.first_row + cell / args.cells_across) * args.cell) - args.radius;
+      args.grid.x((args.first_column + cell % args.cells_across) * args.cell) - args.stage.radius;
+  const int y0 =
+      args.grid.y((args.first_row + cell / args.cells_across) * args.cell) - args.stage.radius;
   for (int i = threadIdx.x; i < 3 * pixels; i += kAddThreads) region[i] = 0;
   __syncthreads();
   for (int number = threadIdx.x / 32; number < in_cell; number += kAddThreads / 32) {
@@ -328,10 +335,8 @@ DftArgs make_args(const StageJob& job, int c) {
   char* scratch = static_cast<char*>(job.dft_scratch);
   args.spectra = reinterpret_cast<float*>(scratch);
   args.retained = reinterpret_cast<int*>(scratch + spectra_bytes(stage) + work_bytes(stage));
-  args.patch = stage.patch;
+  args.stage = part_of(stage);
   args.columns = stage.patch / 2 + 1;
-  args.radius = stage.radius;
-  args.group = stage.group;
   args.threshold = stage.shrink[c];
   args.scale = first_stage_sums(stage.group, stage.shrink[c]);
   std::copy_n(stage.kaiser, stage.patch, args.kaiser);
@@ -374,7 +379,7 @@ void filter_stage_dft(const StageJob& job, int c, const ProgressSpan& progress) 
   const int cells =
       args.cells_across * ((grid.row + grid.rows - 1) / args.cell - args.first_row + 1);
   const int in_cell = args.cell * args.cell, batch = batch_references(stage) / in_cell;
-  const int in_block = kShrinkThreads / (args.patch * args.columns);
+  const int in_block = kShrinkThreads / (args.stage.patch * args.columns);
   launch_in_bands(*job.method, {cells, batch, progress}, [&](const Band& band) {
     args.first_cell = band.first;
     args.cells = band.count;

@@ -61,7 +61,7 @@ struct FilterArgs {
   ReferenceGrid grid;
   const uint16_t* groups;
   PatchSums sums;
-  int patch, radius, group;
+  StagePart stage;
   int cell_columns, cell_rows;       // of references
   int first_column, first_row;       // of the launch, in cells of the image's grid
   int width, height;                 // of the pixels that a cell's patches can reach
@@ -118,7 +118,7 @@ __device__ __forceinline__ Lane make_lane(const FilterArgs& args, const BlockSha
   lane.column = lane.index / 4;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    lane.has[i] = lane.row + i < args.patch && lane.column < args.patch;
+    lane.has[i] = lane.row + i < args.stage.patch && lane.column < args.stage.patch;
     const float correction = shared.correction[lane.row + i] * shared.correction[lane.column];
     lane.kept[i] = correction * (1 + 4 * kTruncated);
     const float window = args.kaiser[lane.row + i] * args.kaiser[lane.column];
@@ -346,8 +346,8 @@ class CellFilter {
         offsets_(shared.offsets[threadIdx.x / 32]),
         column0_((args.first_column + static_cast<int>(blockIdx.x)) * args.cell_columns),
         row0_((args.first_row + static_cast<int>(blockIdx.y)) * args.cell_rows),
-        x0_(args.grid.x(column0_) - args.radius),
-        y0_(args.grid.y(row0_) - args.radius) {}
+        x0_(args.grid.x(column0_) - args.stage.radius),
+        y0_(args.grid.y(row0_) - args.stage.radius) {}
 
   // Sums of 0, and the pixels; 0 outside of the planes.
   __device__ __forceinline__ void fill() {
@@ -407,11 +407,13 @@ class CellFilter {
   }
 
   __device__ __forceinline__ void filter(int column, int row) {
-    const unsigned centre = args_.radius | args_.radius << 6;
+    const unsigned centre = args_.stage.radius | args_.stage.radius << 6;
     unsigned entry = kNoPatch;
-    if (lane_.index < args_.group) {
-      entry = args_.groups[(static_cast<size_t>(row) * args_.grid.columns + column) * args_.group +
-                           lane_.index];
+    if (lane_.index < args_.stage.group) {
+      entry =
+          args_
+              .groups[(static_cast<size_t>(row) * args_.grid.columns + column) * args_.stage.group +
+                      lane_.index];
     }
     const int count = __popc(__ballot_sync(kFullWarp, entry != kNoPatch));
     const unsigned patch = entry == kNoPatch ? centre : entry;
@@ -419,8 +421,8 @@ class CellFilter {
     __syncwarp();
     offsets_[lane_.index] = (dy * kRow + dx) * sizeof(int);
     __syncwarp();
-    const int x = args_.grid.x(args_.grid.column + column) - args_.radius;
-    const int y = args_.grid.y(args_.grid.row + row) - args_.radius;
+    const int x = args_.grid.x(args_.grid.column + column) - args_.stage.radius;
+    const int y = args_.grid.y(args_.grid.row + row) - args_.stage.radius;
     const int weight = filter_count(count, x, y);
     const int mx = x + dx - args_.map.x, my = y + dy - args_.map.y;
     if (lane_.index < count && mx >= 0 && mx < args_.map.width && my >= 0 &&
@@ -451,7 +453,8 @@ class CellFilter {
   template <int kCount>
   __device__ __forceinline__ int filter_group(int x, int y) {
     const int* const window = region_ + (y - y0_) * kRow + x - x0_;
-    const float base = __int_as_float(window[args_.radius * kRow + args_.radius + kPilot]);
+    const float base =
+        __int_as_float(window[args_.stage.radius * kRow + args_.stage.radius + kPilot]);
     int* const first = region_ + (y - y0_ + lane_.row) * kRow + x - x0_ + lane_.column;
     Group<kFull, kCount> group(args_, shared_, offsets_, lane_);
     const int weight = group.run(first, base);
@@ -560,9 +563,7 @@ void filter_stage(const StageJob& job, int c, const ProgressSpan& progress) {
   args.grid = job.grid;
   args.groups = job.groups;
   args.sums = job.patch_sums();
-  args.patch = stage.patch;
-  args.radius = stage.radius;
-  args.group = stage.group;
+  args.stage = part_of(stage);
   set_variance(stage.shrink[c], args);
   set_padded(stage, args);
   set_cell(job, args);

@@ -49,7 +49,7 @@ struct FirstArgs {
   ReferenceGrid grid;
   const uint16_t* groups;
   PixelSums* sums;
-  int radius, group;
+  StagePart stage;
   int cell;                         // references a side
   int first_column, first_row;      // of the launch, in cells of the image's grid
   int region_width, region_height;  // pixels that a cell's patches can reach
@@ -119,7 +119,7 @@ class Group {
   }
 
   __device__ __forceinline__ void load(const float* window, unsigned entry) {
-    const float base = __ldg(window + args_.radius * args_.stride + args_.radius);
+    const float base = __ldg(window + args_.stage.radius * args_.stride + args_.stage.radius);
 #pragma unroll
     for (int k = 0; k < kOwn; ++k) {
       const unsigned at = patch(entry, k);
@@ -329,7 +329,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, kLargest > 16 ? 2 : 3)
   const ReferenceGrid& grid = args.grid;
   const int column0 = (args.first_column + static_cast<int>(blockIdx.x)) * args.cell;
   const int row0 = (args.first_row + static_cast<int>(blockIdx.y)) * args.cell;
-  const int x0 = grid.x(column0) - args.radius, y0 = grid.y(row0) - args.radius;
+  const int x0 = grid.x(column0) - args.stage.radius, y0 = grid.y(row0) - args.stage.radius;
   for (int i = threadIdx.x; i < 3 * pixels; i += blockDim.x) sums[i] = 0;
   __syncthreads();
   const float kaiser = keep_register(args.kaiser[lane % kSide]);
@@ -338,12 +338,13 @@ __global__ void __launch_bounds__(kMostWarps * 32, kLargest > 16 ? 2 : 3)
     const int row = row0 + number / args.cell - grid.row;
     if (column < 0 || column >= grid.columns || row < 0 || row >= grid.rows) continue;
     unsigned entry = kNoPatch;
-    if (lane < args.group) {
-      entry = args.groups[(static_cast<size_t>(row) * grid.columns + column) * args.group + lane];
+    if (lane < args.stage.group) {
+      entry =
+          args.groups[(static_cast<size_t>(row) * grid.columns + column) * args.stage.group + lane];
     }
     const int count = __popc(__ballot_sync(kFullWarp, entry != kNoPatch));
-    const int x = grid.x(grid.column + column) - args.radius;
-    const int y = grid.y(grid.row + row) - args.radius;
+    const int x = grid.x(grid.column + column) - args.stage.radius;
+    const int y = grid.y(grid.row + row) - args.stage.radius;
     const float* window =
         args.noisy + static_cast<ptrdiff_t>(y - args.rect.y) * args.stride + x - args.rect.x;
     const GroupPlaces places{window, (y - y0) * args.region_width + x - x0, entry};
@@ -398,8 +399,7 @@ FirstArgs make_args(const StageJob& job, int c) {
   args.grid = job.grid;
   args.groups = job.groups;
   args.sums = job.sums;
-  args.radius = stage.radius;
-  args.group = stage.group;
+  args.stage = part_of(stage);
   args.threshold = stage.shrink[c];
   args.scale = first_stage_sums(stage.group, stage.shrink[c]);
   if (static_cast<Transform>(stage.transform) == Transform::kDct) {

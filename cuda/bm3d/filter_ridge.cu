@@ -21,7 +21,8 @@ struct RidgeArgs {
   const uint16_t* groups;
   PixelSums* sums;
   int row, rows;  // of the grid, in this launch
-  int channel, patch, radius, group;
+  int channel;
+  StagePart stage;
   float variance;
   float kaiser[kMaxPatch];
 };
@@ -134,11 +135,11 @@ __device__ __forceinline__ void make_filter(const LanePatch& pilot, const RidgeA
                                             int count, WarpShared& shared,
                                             float (&row)[kMaxGroup]) {
   const int lane = threadIdx.x % 32;
-  const float nv = static_cast<float>(args.patch * args.patch) * args.variance;
+  const float nv = static_cast<float>(args.stage.patch * args.stage.patch) * args.variance;
 #pragma unroll
   for (float& entry : row) entry = 0;
-  for (int y = 0; y < args.patch; ++y) {
-    for_row(pilot, args.patch, y, shared,
+  for (int y = 0; y < args.stage.patch; ++y) {
+    for_row(pilot, args.stage.patch, y, shared,
             [&](int, const float* values) { add_scaled(row, values[lane], values); });
   }
   float own = 0;
@@ -162,22 +163,23 @@ __global__ void __launch_bounds__(kWarps * 32)
   if (number >= args.grid.columns * args.rows) return;
   const int column = number % args.grid.columns, row_number = args.row + number / args.grid.columns;
   const uint16_t* entries =
-      args.groups + (static_cast<size_t>(row_number) * args.grid.columns + column) * args.group;
-  const int entry = lane < args.group ? entries[lane] : kNoPatch;
+      args.groups +
+      (static_cast<size_t>(row_number) * args.grid.columns + column) * args.stage.group;
+  const int entry = lane < args.stage.group ? entries[lane] : kNoPatch;
   const int count = __popc(__ballot_sync(kFullWarp, entry != kNoPatch));
-  const int x = args.grid.x(args.grid.column + column) - args.radius + (entry & 63);
-  const int y = args.grid.y(args.grid.row + row_number) - args.radius + (entry >> 6);
+  const int x = args.grid.x(args.grid.column + column) - args.stage.radius + (entry & 63);
+  const int y = args.grid.y(args.grid.row + row_number) - args.stage.radius + (entry >> 6);
   LanePatch pilot = lane_patch(args.pilot, args.channel, x, y, lane < count);
   LanePatch noisy = lane_patch(args.noisy, args.channel, x, y, lane < count);
   const float near = __shfl_sync(kFullWarp, pilot.pixel(0, 0), 0);
-  subtract_mean(pilot, near, args.patch, count);
-  subtract_mean(noisy, near, args.patch, count);
+  subtract_mean(pilot, near, args.stage.patch, count);
+  subtract_mean(noisy, near, args.stage.patch, count);
   float row[kMaxGroup];
   make_filter(pilot, args, count, all[warp], row);
-  const float weight = weight_of(row, count, args.patch * args.patch);
+  const float weight = weight_of(row, count, args.stage.patch * args.stage.patch);
   const Rect& out = args.out.rect;
-  for (int py = 0; py < args.patch; ++py) {
-    for_row(noisy, args.patch, py, all[warp], [&](int px, const float* values) {
+  for (int py = 0; py < args.stage.patch; ++py) {
+    for_row(noisy, args.stage.patch, py, all[warp], [&](int px, const float* values) {
       const float removed = -dot(row, values);
       const int ox = x + px - out.x, oy = y + py - out.y;
       if (lane >= count || ox < 0 || ox >= out.width || oy < 0 || oy >= out.height) return;
@@ -191,8 +193,8 @@ __global__ void __launch_bounds__(kWarps * 32)
 
 void filter_stage_ridge(const StageJob& job, int c, const ProgressSpan& progress) {
   const Bm3dStage& stage = *job.stage;
-  RidgeArgs args{job.noisy, job.pilot, job.out,     job.grid,     job.groups,  job.sums,        0,
-                 0,         c,         stage.patch, stage.radius, stage.group, stage.shrink[c], {}};
+  RidgeArgs args{job.noisy, job.pilot, job.out, job.grid,       job.groups,      job.sums,
+                 0,         0,         c,       part_of(stage), stage.shrink[c], {}};
   std::copy_n(stage.kaiser, stage.patch, args.kaiser);
   // The work of a group grows with its patches' pixels.
   const int size = std::max(1, stage.patch * stage.patch / 32);

@@ -13,8 +13,8 @@ constexpr int kWarps = 4;  // of a block of match_any, a reference each
 // Sum of squared differences between the patch at `at` and the reference's values.
 __device__ int distance_to(const MatchArgs& args, const int16_t* at, const int* reference) {
   int sum = 0;
-  for (int y = 0; y < args.patch; ++y) {
-    for (int x = 0; x < args.patch; ++x) {
+  for (int y = 0; y < args.stage.patch; ++y) {
+    for (int x = 0; x < args.stage.patch; ++x) {
       const int difference = at[static_cast<size_t>(y) * args.rect.width + x] - *reference++;
       sum += difference * difference;
     }
@@ -34,16 +34,16 @@ __global__ void __launch_bounds__(kWarps * 32) match_any(MatchArgs args) {
     return args.plane + static_cast<size_t>(py - args.rect.y) * args.rect.width + px - args.rect.x;
   };
   int* reference = references[threadIdx.x / 32];
-  for (int i = lane; i < args.patch * args.patch; i += 32) {
-    reference[i] = patch_at(x + i % args.patch, y + i / args.patch)[0];
+  for (int i = lane; i < args.stage.patch * args.stage.patch; i += 32) {
+    reference[i] = patch_at(x + i % args.stage.patch, y + i / args.stage.patch)[0];
   }
   __syncwarp();
-  const int side = 2 * args.radius + 1;
+  const int side = 2 * args.stage.radius + 1;
   uint32_t best = lane == 0 ? 0 : kNoKey;
   int limit = args.limit;
   for (int first = 0; first < side * side; first += 32) {
     const int index = first + lane;
-    const int cx = x + index % side - args.radius, cy = y + index / side - args.radius;
+    const int cx = x + index % side - args.stage.radius, cy = y + index / side - args.stage.radius;
     uint32_t key = kNoKey;
     if (index < side * side && cx >= 0 && cx <= args.grid.last_x && cy >= 0 &&
         cy <= args.grid.last_y && (cx != x || cy != y)) {
@@ -53,12 +53,13 @@ __global__ void __launch_bounds__(kWarps * 32) match_any(MatchArgs args) {
     }
     if (__any_sync(kFullWarp, key != kNoKey)) {
       best = merged_smallest(best, key, lane);
-      const uint32_t last = __shfl_sync(kFullWarp, best, args.group - 1);
+      const uint32_t last = __shfl_sync(kFullWarp, best, args.stage.group - 1);
       if (last != kNoKey) limit = min(limit, limit_above(last >> kKeyIndexBits, args.shift));
     }
   }
-  store_group(args.groups + (static_cast<size_t>(row) * args.grid.columns + column) * args.group,
-              best, args.group, args.radius, lane);
+  store_group(
+      args.groups + (static_cast<size_t>(row) * args.grid.columns + column) * args.stage.group,
+      best, args.stage.group, args.stage.radius, lane);
 }
 
 void launch_match_any(const StageJob& job, const MatchArgs& args) {
@@ -77,9 +78,7 @@ void match_stage(const StageJob& job) {
                  job.grid,
                  0,
                  0,
-                 stage.patch,
-                 stage.radius,
-                 stage.group,
+                 part_of(stage),
                  stage.distance_shift,
                  limit_above(stage.max_distance, stage.distance_shift),
                  job.groups};

@@ -11,7 +11,8 @@ struct MatchArgs {
   Rect rect;
   ReferenceGrid grid;
   int row, rows;
-  int patch, radius, group, shift;
+  StagePart stage;
+  int shift;  // Bm3dStage::distance_shift
   int limit;  // only sums of squares below it enter a group
   uint16_t* groups;
 };

@@ -68,7 +68,7 @@ __device__ uint2 load_reference(const MatchArgs& args, const LaneReference& refe
   int q[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const bool inside = reference.exists && row < args.patch && column + i < args.patch;
+    const bool inside = reference.exists && row < args.stage.patch && column + i < args.stage.patch;
     q[i] = inside
                ? args.plane[static_cast<size_t>(reference.y + row - args.rect.y) * args.rect.width +
                             reference.x + column + i - args.rect.x]
@@ -109,7 +109,7 @@ class WarpMatcher {
         lane_(threadIdx.x % 32),
         group_(lane_ / 4),
         part_(lane_ % 4),
-        side_(2 * args.match.radius + 1),
+        side_(2 * args.match.stage.radius + 1),
         full_((args.shape.queue - kSpare) * kQueueStep) {}
 
   __device__ __forceinline__ void run() {
@@ -117,10 +117,10 @@ class WarpMatcher {
     const ReferenceGrid& grid = match_.grid;
     const int last_column = min(column_ + kSide, grid.columns) - 1;
     const int last_row = min(row_ + kSide, match_.row + match_.rows) - 1;
-    const int left = (grid.x(grid.column + column_) - match_.radius - x0_) & ~1;
-    const int right = grid.x(grid.column + last_column) + match_.radius - x0_;
-    const int top = max(grid.y(grid.row + row_) - match_.radius, 0) - y0_;
-    const int bottom = min(grid.y(grid.row + last_row) + match_.radius, grid.last_y) - y0_;
+    const int left = (grid.x(grid.column + column_) - match_.stage.radius - x0_) & ~1;
+    const int right = grid.x(grid.column + last_column) + match_.stage.radius - x0_;
+    const int top = max(grid.y(grid.row + row_) - match_.stage.radius, 0) - y0_;
+    const int bottom = min(grid.y(grid.row + last_row) + match_.stage.radius, grid.last_y) - y0_;
     const int tiles = (right - left) / 8 + 1;
     // From the middle outwards: near candidates are the likeliest, and lower the limits early.
     for (int i = 0; i < tiles; ++i) {
@@ -166,7 +166,7 @@ class WarpMatcher {
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
         const int dx = x0_ + at + 2 * part_ + j - reference_[s].x;
-        const bool reachable = reference_[s].exists && abs(dx) <= match_.radius;
+        const bool reachable = reference_[s].exists && abs(dx) <= match_.stage.radius;
         limit_[s][j] = reachable ? reference_[s].limit : 0;
       }
     }
@@ -181,9 +181,9 @@ class WarpMatcher {
     Offset offset[2];
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
-      offset[s].dy = y0_ + top - reference_[s].y + match_.radius;
+      offset[s].dy = y0_ + top - reference_[s].y + match_.stage.radius;
       offset[s].index =
-          1 + offset[s].dy * side_ + x0_ + at + 2 * part_ - reference_[s].x + match_.radius;
+          1 + offset[s].dy * side_ + x0_ + at + 2 * part_ - reference_[s].x + match_.stage.radius;
     }
     uint2 rows[8];  // patch rows y + i and y + i + 1 in rows[i]
 #pragma unroll
@@ -269,7 +269,8 @@ class WarpMatcher {
     __syncwarp();
     const uint32_t counts = (reference_[0].next - reference_[0].queue) / kQueueStep |
                             (reference_[1].next - reference_[1].queue) / kQueueStep << 16;
-    const uint32_t own = 1 + match_.radius * side_ + match_.radius;  // key of the reference itself
+    const uint32_t own =
+        1 + match_.stage.radius * side_ + match_.stage.radius;  // key of the reference itself
 #pragma unroll 1
     for (int number = 0; number < kRefs / 2; ++number) {
       const int owner = number * 4 + part_;
@@ -293,8 +294,8 @@ class WarpMatcher {
       }
       best_keys[0] = best[0];
       best_keys[kRefs / 2 * kBest] = best[1];
-      const uint32_t last[2] = {__shfl_sync(kFullWarp, best[0], match_.group - 1),
-                                __shfl_sync(kFullWarp, best[1], match_.group - 1)};
+      const uint32_t last[2] = {__shfl_sync(kFullWarp, best[0], match_.stage.group - 1),
+                                __shfl_sync(kFullWarp, best[1], match_.stage.group - 1)};
       if (number == group_) {
         restart(reference_[0], last[0]);
         restart(reference_[1], last[1]);
@@ -313,9 +314,9 @@ class WarpMatcher {
   __device__ __forceinline__ void store(int number) {
     const int column = column_ + number % kSide, row = row_ + number / kSide;
     if (column >= match_.grid.columns || row >= match_.row + match_.rows) return;
-    store_group(
-        match_.groups + (static_cast<size_t>(row) * match_.grid.columns + column) * match_.group,
-        best_[number * kBest + lane_], match_.group, match_.radius, lane_);
+    store_group(match_.groups +
+                    (static_cast<size_t>(row) * match_.grid.columns + column) * match_.stage.group,
+                best_[number * kBest + lane_], match_.stage.group, match_.stage.radius, lane_);
   }
 
   const TensorArgs& args_;
@@ -342,8 +343,8 @@ __global__ void __launch_bounds__(256, 2) match_blocks(const __grid_constant__ T
   uint32_t* words = reinterpret_cast<uint32_t*>(energies + shape.energy_stride * shape.height);
   const int column = blockIdx.x * kSide * shape.across;
   const int row = match.row + blockIdx.y * kSide * shape.down;
-  const int x0 = match.grid.x(match.grid.column + column) - match.radius;
-  const int y0 = match.grid.y(match.grid.row + row) - match.radius;
+  const int x0 = match.grid.x(match.grid.column + column) - match.stage.radius;
+  const int y0 = match.grid.y(match.grid.row + row) - match.stage.radius;
   load_tile(args, x0, y0, tile);
   __syncthreads();
   fill_energies(args, x0, y0, tile, reinterpret_cast<int*>(words), energies);
@@ -362,7 +363,7 @@ Shape shape_of(const MatchArgs& args, int across, int down, int queue) {
   shape.down = down;
   shape.queue = queue;
   const auto span = [&](int warps) {
-    return (kSide * warps - 1) * args.grid.step + 2 * args.radius + 1;
+    return (kSide * warps - 1) * args.grid.step + 2 * args.stage.radius + 1;
   };
   // A warp's columns start at an even pixel and come in eights, its rows in twos.
   shape.width = span(across) + 1 + 7;

@@ -77,7 +77,7 @@ __device__ __forceinline__ int squares(uint2 q, uint32_t mask) {
 __device__ inline void fill_energies(const TensorArgs& args, int x0, int y0, const uint2* tile,
                                      int* rows, int* energies) {
   const Shape& shape = args.shape;
-  const int patch = args.match.patch;
+  const int patch = args.match.stage.patch;
   const uint32_t first = patch >= 4 ? ~0u : (1u << 8 * patch) - 1;
   const uint32_t second = patch >= 8 ? ~0u : patch > 4 ? (1u << 8 * (patch - 4)) - 1 : 0;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;

@@ -26,6 +26,15 @@ struct ReferenceGrid {
   GRAINLESS_HD int y(int i) const { return i * step < last_y ? i * step : last_y; }
 };
 
+// What kernels take of a Bm3dStage, whose matrices would make most arguments ten times as large.
+struct StagePart {
+  int patch, radius, group;
+};
+
+inline StagePart part_of(const Bm3dStage& stage) {
+  return {stage.patch, stage.radius, stage.group};
+}
+
 // A group is `group` entries: offset in the search window, x in bits 0..5 and y in bits 6..11, by
 // key.
 inline constexpr uint16_t kNoPatch = 0xffff;

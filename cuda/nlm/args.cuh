@@ -59,8 +59,8 @@ struct NlmArgs {
   int columns, rows;  // of the padded planes
   int x0, y0;
   int image_width, image_height;
-  int patch, low, high;  // the patch of p spans p - low .. p + high
-  int radius;
+  NlmPlan plan;
+  int low, high;      // the patch of p spans p - low .. p + high
   int chunk, chunks;  // a row of displacements is `chunks` chunks; the last may reach beyond it
   int groups;         // chunks * rows of displacements; one warp takes one at a time
   int warps;          // groups at once
@@ -69,11 +69,9 @@ struct NlmArgs {
   int value_rows, match_rows, own_rows;  // rows in shared memory's rings: powers of two
   int history;                           // int4 a warp in shared memory
   int block_rows, first_block;
-  int anchored;  // 1: sums are of pixels less the first of their quad
-  CentreWeight centre;
-  NlmCurve luma, chroma;
+  int anchored;           // 1: sums are of pixels less the first of their quad
+  NlmCurve luma, chroma;  // of the plan's weights
   float top;
-  MatchCurve curve[kMaxChannels];
   float* sums;        // partial sums between passes over the displacements
   size_t sums_plane;  // floats a component: [row][strip][128]
   DevicePlanes source, target;

@@ -36,7 +36,7 @@ struct NlmWalk {
   int strip, first_row, rows;
   int first_group, groups, first_dy, dys;
 
-  __device__ int patch() const { return kPatch > 0 ? kPatch : a.patch; }
+  __device__ int patch() const { return kPatch > 0 ? kPatch : a.plan.patch; }
   // The step of the first results.
   __device__ int lag() const { return kPatches ? 2 * (patch() - 1) : patch() - 1; }
   __device__ bool last_pass() const { return first_group + groups == a.groups; }
@@ -72,20 +72,20 @@ struct NlmWalk {
     }
   }
   __device__ void fetch_match(int index) const {
-    const int row = first_row + a.radius + first_dy + index;
+    const int row = first_row + a.plan.radius + first_dy + index;
     fetch(a.match, row, 0, 4 * a.quads, a.quads, match_row(index));
   }
   __device__ void fetch_values(int index) const {
-    const int row = first_row + a.radius + a.low + first_dy + index;
+    const int row = first_row + a.plan.radius + a.low + first_dy + index;
     fetch(a.values, row, 0, 4 * a.quads, a.quads, value_row(index));
   }
   __device__ void fetch_raw(int t, int leaving) const {
-    const int row = first_row + a.radius + t - (leaving != 0 ? patch() : 0);
-    fetch(a.match, row, a.radius, kNlmColumns, 32, raw(t, leaving));
+    const int row = first_row + a.plan.radius + t - (leaving != 0 ? patch() : 0);
+    fetch(a.match, row, a.plan.radius, kNlmColumns, 32, raw(t, leaving));
   }
   __device__ void fetch_own_values(int t) const {
-    const int row = first_row + a.radius + t - a.high;
-    fetch(a.values, row, a.radius, kNlmColumns, 32, own_values(t));
+    const int row = first_row + a.plan.radius + t - a.high;
+    fetch(a.values, row, a.plan.radius, kNlmColumns, 32, own_values(t));
   }
   __device__ void convert(int t, int leaving) const {
     Own* to = (leaving != 0 ? shared.leaving : shared.entering) + (t & 1) * kNlmColumns;
@@ -134,7 +134,7 @@ struct NlmWalk {
   __device__ void run() const {
     const int warp = threadIdx.x / 32, group = first_group + min(warp, groups - 1);
     const int steps = rows + lag();
-    const int dy = group / a.chunks - a.radius - first_dy;  // within the walk
+    const int dy = group / a.chunks - a.plan.radius - first_dy;  // within the walk
     Warp work;
     work.start(a, group);
     prepare();
@@ -174,7 +174,7 @@ struct NlmWalk {
     row.history =
         shared.history + warp * a.history + centre % patch() * (kChunk * kWeights * 32) + lane;
     const DevicePlanes& inverse = a.inverse;
-    const int x = a.x0 + a.radius + strip * a.strip_step + 4 * lane - inverse.rect.x;
+    const int x = a.x0 + a.plan.radius + strip * a.strip_step + 4 * lane - inverse.rect.x;
     const size_t at = static_cast<size_t>(first_row + centre) * inverse.stride + x;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -218,7 +218,7 @@ struct NlmWalk {
   // A warp writes a quarter of row y to the target.
   __device__ void finish(int y, int quarter) const {
     const int column = quarter * 32 + (threadIdx.x & 31);
-    const int x = a.x0 + a.radius + strip * a.strip_step + column - a.target.rect.x;
+    const int x = a.x0 + a.plan.radius + strip * a.strip_step + column - a.target.rect.x;
     if (column < a.lead || column >= kNlmColumns - a.lead || x < 0) return;
     if (x >= a.target.rect.width) return;
     const float* sum = totals(y) + column;
@@ -245,7 +245,7 @@ struct NlmWalk {
     const float one = nlm_weight(w == 0 ? a.luma : a.chroma, 0, a.top);
     const float largest = sum[(kChannels + kWeights + w) * kNlmColumns];
     return sum[(kChannels + w) * kNlmColumns] +
-           (a.centre.own * one + a.centre.of_largest * largest);
+           (a.plan.centre.own * one + a.plan.centre.of_largest * largest);
   }
 
   __device__ void finish_totals(int y, int x, const float* sum) const {
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(32 * (kPatches ? kNlmPatchWarps : kNlmWarps), 
                     rows,
                     first,
                     groups,
-                    first_dy - a.radius,
+                    first_dy - a.plan.radius,
                     last_dy - first_dy + 1};
     walk.run();
   }

@@ -40,7 +40,7 @@ constexpr int kMostHistory = 200;
 // Cuts the window's rows into chunks of the size that wastes least, the largest of equals.
 // `history`: rows of patches times weights that a warp keeps of each displacement.
 void cut_displacements(int history, NlmArgs& a) {
-  const int side = 2 * a.radius + 1;
+  const int side = 2 * a.plan.radius + 1;
   int least = INT_MAX;
   for (int chunk : kNlmChunks) {
     if (history * chunk > kMostHistory) continue;
@@ -66,22 +66,21 @@ int floor_to_quad(int x) {
 NlmArgs geometry(const NlmPlan& nlm, const Rect& target, bool patches) {
   const int sums = patches ? 2 : 1;
   NlmArgs a{};
-  a.patch = nlm.patch;
+  a.plan = nlm;
   a.low = nlm.patch / 2;
   a.high = nlm.patch - 1 - a.low;
-  a.radius = nlm.radius;
   a.lead = sums * (a.low <= 4 ? 4 : kLargestLead);
   a.strip_step = kNlmColumns - 2 * a.lead;
-  cut_displacements(patches ? a.patch * weights_of(nlm) : 0, a);
+  cut_displacements(patches ? a.plan.patch * weights_of(nlm) : 0, a);
   a.quads = ceil_div(kNlmColumns + a.chunks * a.chunk - 1, 4);
   const int first = floor_to_quad(target.x);  // quads stand at absolute multiples of 4
-  a.x0 = first - a.lead - a.radius;
-  a.y0 = target.y - a.radius - a.low - (patches ? a.high : 0);
+  a.x0 = first - a.lead - a.plan.radius;
+  a.y0 = target.y - a.plan.radius - a.low - (patches ? a.high : 0);
   a.strips = ceil_div(target.right() - first, a.strip_step);
   a.columns = (a.strips - 1) * a.strip_step + 4 * a.quads;
-  a.rows = target.height + 2 * a.radius + sums * (a.patch - 1);
+  a.rows = target.height + 2 * a.plan.radius + sums * (a.plan.patch - 1);
   a.pitch = (a.columns + 31) / 32 * 32;
-  a.anchored = a.radius + a.low >= 3;  // the first of a quad lies in the halo
+  a.anchored = a.plan.radius + a.low >= 3;  // the first of a quad lies in the halo
   a.sums_plane = static_cast<size_t>(kNlmColumns) * a.strips * target.height;
   return a;
 }
@@ -114,12 +113,12 @@ size_t shared_bytes(const NlmArgs& a, int channels, int weights, bool patches) {
 // don't depend on it.
 size_t choose_warps(int channels, int weights, bool patches, size_t limit, NlmArgs& a) {
   a.own_rows = std::bit_ceil(4u + (patches ? a.low : 0));  // to the row being finished
-  a.history = patches ? a.patch * a.chunk * weights * 32 : 0;
+  a.history = patches ? a.plan.patch * a.chunk * weights * 32 : 0;
   for (int most = patches ? kNlmPatchWarps : kNlmWarps;; --most) {
     a.warps = ceil_div(a.groups, ceil_div(a.groups, most));
-    const int dys = std::min(2 * a.radius + 1, (a.warps + 2 * a.chunks - 2) / a.chunks);
+    const int dys = std::min(2 * a.plan.radius + 1, (a.warps + 2 * a.chunks - 2) / a.chunks);
     a.value_rows = std::bit_ceil(dys + 1u + (patches ? a.low : 0));
-    a.match_rows = std::bit_ceil(dys + a.patch + 1u);
+    a.match_rows = std::bit_ceil(dys + a.plan.patch + 1u);
     const size_t bytes = shared_bytes(a, channels, weights, patches);
     if (bytes <= limit) return bytes;
     if (most == 1) too_little_shared_memory();
@@ -130,7 +129,7 @@ size_t choose_warps(int channels, int weights, bool patches, size_t limit, NlmAr
 // about a third of a row's time on each row above its own that its first patches reach into (and,
 // patch-wise, nearly a row's on those of patches above it).
 int choose_block_rows(const NlmArgs& a, int height, int processors) {
-  const double extra = (a.patch - 1) * (a.history > 0 ? 1.2 : 1 / 3.0) + 2;
+  const double extra = (a.plan.patch - 1) * (a.history > 0 ? 1.2 : 1 / 3.0) + 2;
   int best_rows = 1;
   double best = INFINITY;
   for (int count = 1; count <= height; ++count) {
@@ -154,11 +153,9 @@ NlmArgs make_args(const MethodJob& job, const DevicePlanes& target, bool patches
   a.image_height = job.image_height;
   a.source = job.source;
   a.target = target;
-  a.centre = nlm.centre;
   a.top = static_cast<float>(kTop);
   a.luma = curve_of(nlm.luma);
   a.chroma = curve_of(nlm.chroma);
-  std::copy_n(nlm.match, kMaxChannels, a.curve);
   const ScratchLayout layout(a, job.source.channels);
   auto* bytes = static_cast<unsigned char*>(scratch);
   a.match = bytes + layout.match;

@@ -29,7 +29,7 @@ template <int kChannels>
 __device__ void match_at(const NlmArgs& a, size_t index, int (&match)[kChannels]) {
 #pragma unroll
   for (int c = 0; c < kChannels; ++c) {
-    match[c] = match_value(a.source.plane(c)[index], a.curve[c]);
+    match[c] = match_value(a.source.plane(c)[index], a.plan.match[c]);
   }
 }
 
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
   __shared__ int squares[kWideY][kWideX + 1];
   __shared__ int row_sums[kWideY][kTileX];
   const int left = blockIdx.x * kTileX, top = blockIdx.y * kTileY;
-  const int wide_x = kTileX + a.patch - 1, wide_y = kTileY + a.patch - 1;
+  const int wide_x = kTileX + a.plan.patch - 1, wide_y = kTileY + a.plan.patch - 1;
   for (int i = threadIdx.x; i < wide_x * wide_y; i += kThreads) {
     const int x = i % wide_x, y = i / wide_x;
     int match[kChannels];
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
   for (int i = threadIdx.x; i < kTileX * wide_y; i += kThreads) {
     const int x = i % kTileX, y = i / kTileX;
     int sum = 0;
-    for (int k = 0; k < a.patch; ++k) sum += squares[y][x + k];
+    for (int k = 0; k < a.plan.patch; ++k) sum += squares[y][x + k];
     row_sums[y][x] = sum;
   }
   __syncthreads();
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
     const int x = i % kTileX, y = i / kTileX, column = left + x, row = top + y;
     if (column >= a.columns || row >= a.rows) continue;
     int area = 0;
-    for (int k = 0; k < a.patch; ++k) area += row_sums[y + k][x];
+    for (int k = 0; k < a.plan.patch; ++k) area += row_sums[y + k][x];
     const size_t index = source_index(a, column, row);
     int match[kChannels];
     match_at(a, index, match);

@@ -187,11 +187,11 @@ struct NlmWarp {
 
   __device__ void start(const NlmArgs& a, int group) {
     const int first = group % a.chunks * a.chunk, lane = threadIdx.x & 31;
-    const bool centre_row = group / a.chunks == a.radius;
+    const bool centre_row = group / a.chunks == a.plan.radius;
 #pragma unroll
     for (int k = 0; k < kChunk; ++k) {
-      const int dx = first + k - a.radius;
-      top[k] = dx > a.radius || (centre_row && dx == 0) ? -INFINITY : a.top;
+      const int dx = first + k - a.plan.radius;
+      top[k] = dx > a.plan.radius || (centre_row && dx == 0) ? -INFINITY : a.top;
 #pragma unroll
       for (int i = 0; i < 4; ++i) column[k][i] = 0;
     }

@@ -23,7 +23,7 @@ struct SwNlmArgs {
   size_t plane;
   int x0, y0, margin;
   int image_width, image_height;
-  int patch, radius;
+  SwNlmPlan plan;
   int channels;
   float* weights;
   int weight_pitch;
@@ -31,11 +31,8 @@ struct SwNlmArgs {
   int dy, first_dx, slots;
   int first_row, last_row;  // of the weights or of the target, in this launch
   int first, count;         // planes that share the gate
-  SwNlmGate gate;
-  CentreWeight centre;
-  float norm, least_w;
-  float share[kMaxChannels];
-  MatchCurve curve[kMaxChannels];
+  SwNlmGate gate;           // theirs, of the plan's
+  // The plan's, as wide as an instruction takes them from constant memory.
   int coefficient[kMaxPatch * kMaxPatch / 2];
   float* sums;        // differences of `count` planes, total, largest: rows of the target's width
   size_t sums_plane;  // floats a component

@@ -20,7 +20,7 @@ __global__ void prepare_kernel(const SwNlmArgs a) {
   const float value =
       a.source.plane(c)[static_cast<size_t>(y - rect.y) * a.source.stride + (x - rect.x)];
   const size_t at = c * a.plane + static_cast<size_t>(row) * a.pitch + column;
-  const_cast<int16_t*>(a.match)[at] = static_cast<int16_t>(match_value(value, a.curve[c]));
+  const_cast<int16_t*>(a.match)[at] = static_cast<int16_t>(match_value(value, a.plan.match[c]));
   const_cast<float*>(a.values)[at] = value;
 }
 

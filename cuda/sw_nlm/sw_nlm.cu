@@ -24,8 +24,7 @@ constexpr double kLaunchSamples = 6.6e8;
 SwNlmArgs geometry(const SwNlmPlan& plan, int channels, const Rect& target) {
   SwNlmArgs a{};
   const int around = 2 * plan.radius + plan.patch - 1;
-  a.patch = plan.patch;
-  a.radius = plan.radius;
+  a.plan = plan;
   a.channels = channels;
   a.margin = plan.radius + plan.patch / 2;
   a.x0 = target.x - a.margin;
@@ -47,7 +46,7 @@ struct ScratchLayout {
     match = 0;
     values = aligned(a.plane * a.channels * sizeof(int16_t));
     weights = values + aligned(a.plane * a.channels * sizeof(float));
-    sums = weights + aligned(a.weight_plane * (2 * a.radius + 1) * sizeof(float));
+    sums = weights + aligned(a.weight_plane * (2 * a.plan.radius + 1) * sizeof(float));
     total = sums + aligned(a.sums_plane * (a.channels + 2) * sizeof(float));
   }
 };
@@ -97,11 +96,11 @@ __global__ void __launch_bounds__(kThreads) accumulate_kernel(const SwNlmArgs a)
 
 __device__ float fallback_weight(const SwNlmArgs& a, size_t at, int shift) {
   uint32_t distance = 0;
-  const ptrdiff_t before = a.patch / 2;
+  const ptrdiff_t before = a.plan.patch / 2;
   for (int c = 0; c < a.channels; ++c) {
     const int16_t* corner = a.match + c * a.plane + at - before * a.pitch - before;
-    for (int ky = 0; ky < a.patch; ++ky) {
-      for (int kx = 0; kx < a.patch; ++kx) {
+    for (int ky = 0; ky < a.plan.patch; ++ky) {
+      for (int kx = 0; kx < a.plan.patch; ++kx) {
         const int16_t* match = corner + ky * a.pitch + kx;
         const int d = min(max(match[0] - match[shift], -kSwDifference), kSwDifference);
         distance += d * d;
@@ -119,11 +118,11 @@ template <int kCount>
 __device__ void fall_back(const SwNlmArgs& a, int x, int y, bool owner, float (&sums)[kCount + 2]) {
   const size_t at = padded_index(a, x, y);
   const float* values = a.values + a.first * a.plane + at;
-  const int side = 2 * a.radius + 1;
+  const int side = 2 * a.plan.radius + 1;
   float part[kCount + 2] = {};
   for (int i = threadIdx.x & 31; i < side * side; i += 32) {
     if (i == side * side / 2) continue;
-    const int shift = (i / side - a.radius) * a.pitch + i % side - a.radius;
+    const int shift = (i / side - a.plan.radius) * a.pitch + i % side - a.plan.radius;
     const float w = fallback_weight(a, at, shift);
 #pragma unroll
     for (int c = 0; c < kCount; ++c) {
@@ -152,14 +151,14 @@ __global__ void __launch_bounds__(kThreads) finish_kernel(const SwNlmArgs a) {
     fall_back<kCount>(a, pixel.x - own + lane, pixel.y, own == lane, sums);
   }
   if (!pixel.inside) return;
-  const float centre = a.centre.own + a.centre.of_largest * sums[kCount + 1];
+  const float centre = a.plan.centre.own + a.plan.centre.of_largest * sums[kCount + 1];
   const float total = sums[kCount] + centre;
   const size_t at = padded_index(a, pixel.x, pixel.y);
 #pragma unroll
   for (int c = 0; c < kCount; ++c) {
     const float removed = sums[c] / (total > 0.0f ? total : 1.0f);
     a.target.plane(a.first + c)[static_cast<size_t>(pixel.y) * a.target.stride + pixel.x] =
-        a.values[(a.first + c) * a.plane + at] + a.share[a.first + c] * removed;
+        a.values[(a.first + c) * a.plane + at] + a.plan.share[a.first + c] * removed;
   }
 }
 
@@ -168,11 +167,6 @@ SwNlmArgs make_args(const MethodJob& job) {
   SwNlmArgs a = geometry(plan, job.source.channels, job.target.rect);
   a.image_width = job.image_width;
   a.image_height = job.image_height;
-  a.centre = plan.centre;
-  a.norm = plan.norm;
-  a.least_w = plan.least_w;
-  std::copy_n(plan.share, kMaxChannels, a.share);
-  std::copy_n(plan.match, kMaxChannels, a.curve);
   std::copy_n(plan.coefficient, plan.patch * plan.patch / 2, a.coefficient);
   a.source = job.source;
   a.target = job.target;
@@ -206,14 +200,14 @@ LaunchShape shape_of(const SwNlmArgs& a, const Band& band, cudaStream_t stream) 
 
 template <int kCount>
 void run_planes(const MethodJob& job, SwNlmArgs a, const ProgressSpan& progress) {
-  const int height = job.target.rect.height, samples = a.patch * a.patch;
-  const double slowness = sw_nlm_sorts_in_registers(a.patch) ? 1 : 6;
+  const int height = job.target.rect.height, samples = a.plan.patch * a.plan.patch;
+  const double slowness = sw_nlm_sorts_in_registers(a.plan.patch) ? 1 : 6;
   check(cudaMemsetAsync(a.sums, 0, (kCount + 2) * a.sums_plane * sizeof(float), job.stream),
         "clearing sums");
-  for (a.dy = 0; a.dy <= a.radius; ++a.dy) {
-    a.first_dx = a.dy == 0 ? 1 : -a.radius;
-    a.slots = a.radius - a.first_dx + 1;
-    const double fraction = progress.at(a.dy, a.radius + 1);
+  for (a.dy = 0; a.dy <= a.plan.radius; ++a.dy) {
+    a.first_dx = a.dy == 0 ? 1 : -a.plan.radius;
+    a.slots = a.plan.radius - a.first_dx + 1;
+    const double fraction = progress.at(a.dy, a.plan.radius + 1);
     const int weighed = rows_at_once(slowness * a.weight_pitch * a.slots * samples);
     launch_in_bands(job, {height + a.dy, weighed, {fraction, fraction}}, [&](const Band& band) {
       set_rows(band, a);
@@ -226,7 +220,7 @@ void run_planes(const MethodJob& job, SwNlmArgs a, const ProgressSpan& progress)
     });
   }
   // All pixels may need it.
-  const double side = 2 * a.radius + 1;
+  const double side = 2 * a.plan.radius + 1;
   const int finished = rows_at_once(a.target.rect.width * side * side * samples * a.channels);
   launch_in_bands(job, {height, finished, {progress.to, progress.to}}, [&](const Band& band) {
     set_rows(band, a);
@@ -254,7 +248,8 @@ struct PlaneGroup {
 void run_group(const MethodJob& job, SwNlmArgs a, const PlaneGroup& group,
                const ProgressSpan& progress) {
   const auto& [first, count, gate] = group;
-  if (std::all_of(a.share + first, a.share + first + count, [](float s) { return s <= 0; })) {
+  if (std::all_of(a.plan.share + first, a.plan.share + first + count,
+                  [](float s) { return s <= 0; })) {
     for (int c = first; c < first + count; ++c) copy_plane(job, c);
     return;
   }

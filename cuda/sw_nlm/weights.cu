@@ -37,7 +37,7 @@ struct Tile {
         slot(blockIdx.z),
         column(blockIdx.x * kColumns),
         row(a.first_row + static_cast<int>(blockIdx.y) * 2 * rows),
-        corner(static_cast<size_t>(row + a.radius - a.dy) * a.pitch + column + a.radius +
+        corner(static_cast<size_t>(row + a.plan.radius - a.dy) * a.pitch + column + a.plan.radius +
                min(-dx, 0)),
         shift(a.dy * a.pitch + dx) {}
 };
@@ -102,8 +102,8 @@ __device__ __forceinline__ bool chroma_passes(const SwNlmArgs& a, const Shape& s
 __device__ __forceinline__ float weight(const SwNlmArgs& a, int order, int spread) {
   if (spread == 0) return 0.0f;
   const float b = __int2float_rn(order);
-  const float w = __fdiv_rn(__fmul_rn(__fmul_rn(b, b), a.norm), __int2float_rn(spread));
-  return w >= a.least_w ? fminf(w, 1.0f) : 0.0f;
+  const float w = __fdiv_rn(__fmul_rn(__fmul_rn(b, b), a.plan.norm), __int2float_rn(spread));
+  return w >= a.plan.least_w ? fminf(w, 1.0f) : 0.0f;
 }
 
 struct TwoSums {
@@ -181,7 +181,7 @@ constexpr int kSharedRows = 1;
 // Any patch size: a thread's samples are a column of shared memory.
 __global__ void __launch_bounds__(kColumns* kSharedRows) shared_kernel(const SwNlmArgs a) {
   extern __shared__ uint32_t shared[];
-  const Shape shape(a.patch, kSharedRows);
+  const Shape shape(a.plan.patch, kSharedRows);
   const Tile tile(a, kSharedRows);
   uint32_t* chroma = shared + shape.words();
   uint32_t* samples = chroma + (a.channels == 3 ? shape.wide * (shape.tall + kSharedRows) : 0);
@@ -191,10 +191,10 @@ __global__ void __launch_bounds__(kColumns* kSharedRows) shared_kernel(const SwN
   const int thread = threadIdx.y * kColumns + threadIdx.x, threads = kColumns * kSharedRows;
   uint32_t* own = samples + thread;
   TwoSums sums, squares;
-  for (int ky = 0; ky < a.patch; ++ky) {
-    for (int kx = 0; kx < a.patch; ++kx) {
+  for (int ky = 0; ky < a.plan.patch; ++ky) {
+    for (int kx = 0; kx < a.plan.patch; ++kx) {
       const uint32_t word = shared[(threadIdx.y + ky) * shape.wide + threadIdx.x + kx];
-      own[(ky * a.patch + kx) * threads] = word;
+      own[(ky * a.plan.patch + kx) * threads] = word;
       sums.add(1, word);
       squares.add_squares(word);
     }
@@ -230,10 +230,10 @@ bool sw_nlm_sorts_in_registers(int patch) {
 }
 
 void sw_nlm_weigh(const SwNlmArgs& a, cudaStream_t stream) {
-  const bool registers = sw_nlm_sorts_in_registers(a.patch);
+  const bool registers = sw_nlm_sorts_in_registers(a.plan.patch);
   const int rows = registers ? kRegisterRows : kSharedRows;
-  const Kernel kernel = registers ? register_kernel_for(a.patch) : shared_kernel;
-  const Shape shape(a.patch, rows);
+  const Kernel kernel = registers ? register_kernel_for(a.plan.patch) : shared_kernel;
+  const Shape shape(a.plan.patch, rows);
   size_t words = shape.words();
   if (a.channels == 3) words += shape.wide * (shape.tall + rows);
   if (!registers) words += shape.samples * kColumns * rows;

@@ -40,7 +40,7 @@ __device__ __forceinline__ uint32_t box_of_layer(const VolumeArgs& a, const floa
   uint32_t sum = 0;
   for (int c = 0; c < kChannels; ++c) {
     const float *here = own + c * a.padded.own_plane(), *there = match + c * a.padded.plane();
-    for (int row = 0; row < a.patch; ++row) {
+    for (int row = 0; row < a.plan.nlm.patch; ++row) {
       const int d = __float2int_rn(here[row * a.padded.pitch] - there[row * a.padded.pitch]);
       sum += static_cast<uint32_t>(d * d);
     }
@@ -54,7 +54,8 @@ __device__ __forceinline__ uint32_t box_of_layer(const VolumeArgs& a, const floa
   // Sums of all columns may wrap; a patch's does not.
   const int first = lane - a.low;
   const uint32_t before = __shfl_sync(kAllLanes, sum, max(first - 1, 0));
-  return __shfl_sync(kAllLanes, sum, min(first + a.patch - 1, 31)) - (first > 0 ? before : 0);
+  return __shfl_sync(kAllLanes, sum, min(first + a.plan.nlm.patch - 1, 31)) -
+         (first > 0 ? before : 0);
 }
 
 template <int kChannels, int kWeights>
@@ -90,7 +91,7 @@ __device__ __forceinline__ void add_displacement(const VolumeArgs& a, const Plac
   auto [own, match, values, centre] = places;
   const size_t own_layer = kChannels * a.padded.own_plane(), layer = kChannels * a.padded.plane();
   uint32_t boxes[kMaxPatch], distance = 0;
-  for (int i = 0; i < a.span - 1; ++i) {
+  for (int i = 0; i < a.plan.layers - 1; ++i) {
     boxes[i] = box_of_layer<kChannels>(a, own, match);
     distance += boxes[i];
     own += own_layer;
@@ -105,7 +106,7 @@ __device__ __forceinline__ void add_displacement(const VolumeArgs& a, const Plac
       const size_t at = z * layer + c * a.padded.plane();
       other[c] = values[at] - centre[at];
     }
-    boxes[(z + a.span - 1) % kMaxPatch] = box;
+    boxes[(z + a.plan.layers - 1) % kMaxPatch] = box;
     distance += box;
     // Beyond the volume's ends there are only copies.
     const bool missing = there + z < 0 || there + z >= a.volume_layers;
@@ -130,7 +131,8 @@ __device__ __forceinline__ void finish(const VolumeArgs& a,
       const int w = c == 0 ? 0 : kWeights - 1;
       const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
       const float one = volume_weight(curve, 0.0f, a.top);
-      const float own_weight = a.centre.own * one + a.centre.of_largest * column.largest[w][z];
+      const float own_weight =
+          a.plan.nlm.centre.own * one + a.plan.nlm.centre.of_largest * column.largest[w][z];
       const float total = column.total[w][z] + own_weight;
       if (curve.enabled == 0 || !(total > 0.0f)) continue;
       target[c * a.source.plane_floats()] =
@@ -142,7 +144,7 @@ __device__ __forceinline__ void finish(const VolumeArgs& a,
 template <int kChannels, int kWeights>
 __global__ void __launch_bounds__(kVolumeThreads) any_kernel(const VolumeArgs a) {
   const int lane = threadIdx.x & 31, block = a.first_block + blockIdx.x;
-  const int step_x = 33 - a.patch;
+  const int step_x = 33 - a.plan.nlm.patch;
   const int left = block % a.tiles_x * step_x;
   const int y = block / a.tiles_x % a.tiles_y * kWarps + (threadIdx.x >> 5);
   const int z0 = block / a.tiles_x / a.tiles_y * kDeep;
@@ -153,22 +155,22 @@ __global__ void __launch_bounds__(kVolumeThreads) any_kernel(const VolumeArgs a)
   const float* own =
       p.own + z0 * kChannels * p.own_plane() + static_cast<size_t>(y) * p.pitch + left + lane;
   // Columns before the first, of lanes without a result, read others.
-  const float* const centre = p.values + (z0 + a.near + a.depth) * layer +
-                              static_cast<size_t>(y + a.low + a.radius) * p.pitch + a.radius +
-                              max(x, 0);
+  const float* const centre = p.values + (z0 + a.near + a.plan.depth) * layer +
+                              static_cast<size_t>(y + a.low + a.plan.nlm.radius) * p.pitch +
+                              a.plan.nlm.radius + max(x, 0);
   Column<kChannels, kWeights> column;
   float* const kept = a.sums + static_cast<size_t>(block) * kVolumeThreads + threadIdx.x;
   const size_t kept_step = static_cast<size_t>(a.blocks) * kVolumeThreads;
   column.for_all([&](int i, float& sum) { sum = a.first_row == 0 ? 0.0f : kept[i * kept_step]; });
 
   for (int row = a.first_row; row < a.last_row; ++row) {
-    const int dz = row / a.side - a.depth, dy = row % a.side - a.radius;
-    const float* match = p.match + (z0 + a.depth + dz) * layer +
-                         static_cast<size_t>(y + a.radius + dy) * p.pitch + left + lane;
+    const int dz = row / a.side - a.plan.depth, dy = row % a.side - a.plan.nlm.radius;
+    const float* match = p.match + (z0 + a.plan.depth + dz) * layer +
+                         static_cast<size_t>(y + a.plan.nlm.radius + dy) * p.pitch + left + lane;
     const float* values = centre + dz * static_cast<ptrdiff_t>(layer) +
-                          dy * static_cast<ptrdiff_t>(p.pitch) - a.radius;
+                          dy * static_cast<ptrdiff_t>(p.pitch) - a.plan.nlm.radius;
     for (int i = 0; i < a.side; ++i) {
-      const bool itself = dz == 0 && dy == 0 && i == a.radius;
+      const bool itself = dz == 0 && dy == 0 && i == a.plan.nlm.radius;
       add_displacement(a, {own, match + i, values + i, centre}, itself ? -INFINITY : a.top,
                        a.first + z0 + dz, column);
     }

@@ -47,16 +47,14 @@ struct VolumeArgs {
   DeviceStack source;  // the layers in_first on; those of the slab become the result
   int volume_layers, in_first, first;  // of the volume; first and layers are the slab's
   int width, height, layers;
-  int patch, low, span, near, radius, depth, side;  // side = 2 radius + 1
+  VolumePlan plan;
+  int low, near, side;  // side = 2 radius + 1
   int tiles_x, tiles_y, blocks;
   int first_block;
   int first_row, last_row;  // rows of displacements: (dz + depth) * side + dy + radius
   int rows_in_all;
-  CentreWeight centre;
-  int weights;  // 1 or 2
-  NlmCurve luma, chroma;
+  NlmCurve luma, chroma;  // of the plan's weights
   float top;
-  MatchCurve curve[kMaxChannels];
   float* sums;  // between launches over different rows: [value][block][thread]
 };
 

@@ -186,8 +186,8 @@ struct VolumeBrick {
     float top[kChunk];
 #pragma unroll
     for (int k = 0; k < kChunk; ++k) {
-      const int dx = first + k - a.radius;
-      top[k] = dx > a.radius || (window.centre_row && dx == 0) ? -INFINITY : a.top;
+      const int dx = first + k - a.plan.nlm.radius;
+      top[k] = dx > a.plan.nlm.radius || (window.centre_row && dx == 0) ? -INFINITY : a.top;
     }
     const size_t layer = kChannels * a.padded.plane();
     float box[kPlanes][kChunk][2][4];
@@ -239,8 +239,9 @@ __global__ void __launch_bounds__(kVolumeThreads, kBlocks) volume_kernel(const V
   const PaddedVolume& p = a.padded;
   const size_t at = static_cast<size_t>(y0) * p.pitch + x0, layer = kChannels * p.plane();
   const float* own = p.own + z0 * kChannels * p.own_plane() + at;
-  const float* centre = p.values + (z0 + a.near + a.depth) * layer + at +
-                        static_cast<size_t>(a.low + a.radius) * p.pitch + a.radius;
+  const float* centre = p.values + (z0 + a.near + a.plan.depth) * layer + at +
+                        static_cast<size_t>(a.low + a.plan.nlm.radius) * p.pitch +
+                        a.plan.nlm.radius;
   Brick brick;
 #pragma unroll
   for (int z = 0; z < kDeep; ++z) {
@@ -255,13 +256,13 @@ __global__ void __launch_bounds__(kVolumeThreads, kBlocks) volume_kernel(const V
   for (int i = 0; i < Brick::kValues; ++i) flat[i] = a.first_row == 0 ? 0.0f : kept[i * kept_step];
 
   for (int row = a.first_row; row < a.last_row; ++row) {
-    const int dz = row / a.side - a.depth, dy = row % a.side - a.radius;
+    const int dz = row / a.side - a.plan.depth, dy = row % a.side - a.plan.nlm.radius;
     const bool centre_row = dz == 0 && dy == 0;
     const int there = a.first + z0 + dz;
-    const size_t window = (z0 + a.depth + dz) * layer + at;
-    const float* match = p.match + window + static_cast<size_t>(a.radius + dy) * p.pitch;
-    const float* values =
-        p.values + window + a.near * layer + static_cast<size_t>(a.low + a.radius + dy) * p.pitch;
+    const size_t window = (z0 + a.plan.depth + dz) * layer + at;
+    const float* match = p.match + window + static_cast<size_t>(a.plan.nlm.radius + dy) * p.pitch;
+    const float* values = p.values + window + a.near * layer +
+                          static_cast<size_t>(a.low + a.plan.nlm.radius + dy) * p.pitch;
 #pragma unroll 1
     for (int first = 0; first < a.side; first += 4) {
       const VolumeWindow at_first{own, match + first, values + first, centre_row, there};
@@ -275,7 +276,7 @@ __global__ void __launch_bounds__(kVolumeThreads, kBlocks) volume_kernel(const V
     for (int i = 0; i < Brick::kValues; ++i) kept[i * kept_step] = flat[i];
     return;
   }
-  const float least_own = a.centre.own * volume_weight(a.luma, 0.0f, a.top);
+  const float least_own = a.plan.nlm.centre.own * volume_weight(a.luma, 0.0f, a.top);
   if (a.luma.enabled == 0) return;
 #pragma unroll
   for (int z = 0; z < kDeep; ++z) {
@@ -286,7 +287,7 @@ __global__ void __launch_bounds__(kVolumeThreads, kBlocks) volume_kernel(const V
 #pragma unroll
       for (int x = 0; x < 4; ++x) {
         if (x0 + x >= a.width || y0 + y >= a.height) continue;
-        const float own_weight = least_own + a.centre.of_largest * brick.largest[z][y][x];
+        const float own_weight = least_own + a.plan.nlm.centre.of_largest * brick.largest[z][y][x];
         const float total = brick.total[z][y][x] + own_weight;
         if (!(total > 0.0f)) continue;
 #pragma unroll

@@ -34,7 +34,7 @@ __global__ void pad_kernel(const VolumeArgs a, float* to, int rows, int first_la
     const size_t at =
         ((static_cast<size_t>(layer) * a.source.channels + c) * rows + row) * a.padded.pitch +
         column;
-    to[at] = kMatch ? static_cast<float>(match_value(value, a.curve[c])) : value;
+    to[at] = kMatch ? static_cast<float>(match_value(value, a.plan.nlm.match[c])) : value;
   }
 }
 
@@ -53,7 +53,7 @@ void pad(const VolumeArgs& a, float* to, int rows, int layers, const Corner& cor
 }  // namespace
 
 void volume_prepare(const VolumeArgs& a, cudaStream_t stream) {
-  const int r = a.radius, reach = a.near + a.depth;
+  const int r = a.plan.nlm.radius, reach = a.near + a.plan.depth;
   pad<true>(a, a.padded.own, a.padded.own_rows, a.padded.own_layers, {-a.low, -a.low, -a.near},
             stream);
   pad<true>(a, a.padded.match, a.padded.rows, a.padded.layers, {-a.low - r, -a.low - r, -reach},

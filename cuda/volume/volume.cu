@@ -64,12 +64,9 @@ VolumeArgs geometry(const VolumePlan& plan, const VolumeShape& shape, int width,
   a.width = width;
   a.height = height;
   a.layers = layers;
-  a.patch = nlm.patch;
+  a.plan = plan;
   a.low = nlm.patch / 2;
-  a.span = plan.layers;
   a.near = plan.layers / 2;
-  a.radius = nlm.radius;
-  a.depth = plan.depth;
   a.side = 2 * nlm.radius + 1;
   a.rows_in_all = a.side * (2 * plan.depth + 1);
   a.tiles_x = ceil_div(width, shape.tile_x);
@@ -106,12 +103,9 @@ VolumeArgs make_args(const VolumeJob& job, const VolumeShape& shape) {
   a.volume_layers = job.volume_layers;
   a.in_first = job.in_first;
   a.first = job.first;
-  a.centre = nlm.centre;
-  a.weights = nlm.joint != 0 ? 1 : 2;
   a.top = static_cast<float>(kTop);
   a.luma = curve_of(nlm.luma);
   a.chroma = curve_of(nlm.chroma);
-  std::copy_n(nlm.match, kMaxChannels, a.curve);
   const ScratchLayout layout(a, shape, job.source.channels);
   if (layout.total > job.scratch_bytes) {
     throw Error(ErrorCode::kInternal, "volume: scratch too small");
@@ -140,8 +134,9 @@ int blocks_at_once(const VolumeShape& shape, const VolumeArgs& a, int rows) {
 
 VolumeLuma luma_of(const VolumeArgs& a) {
   const size_t layer = a.source.channels * a.padded.plane();
-  float* const first = a.padded.values + (a.near + a.depth) * layer +
-                       static_cast<size_t>(a.low + a.radius) * a.padded.pitch + a.radius;
+  float* const first = a.padded.values + (a.near + a.plan.depth) * layer +
+                       static_cast<size_t>(a.low + a.plan.nlm.radius) * a.padded.pitch +
+                       a.plan.nlm.radius;
   return {{first, 1, {0, 0, a.width, a.height}, a.padded.pitch}, layer};
 }
 
