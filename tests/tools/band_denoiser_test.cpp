@@ -28,6 +28,7 @@ class MemoryReader final : public RowReader {
     std::memcpy(to, image_.row(first), size_t(count) * image_.row_bytes());
     rows += count;
   }
+  std::vector<std::string> take_notes() override { return {}; }
   int64_t rows = 0;  // that were read
 
  private:

@@ -51,6 +51,25 @@ class LargeFiles(base.CommandLine):
         bands, whole = self.both_ways(tiff(integers(scene(1300, 900, channels=1), np.uint16)), "--quality", "fast")
         self.assertEqual(bands, whole)
 
+    def test_png_output(self):
+        self.need_library("probe.png")
+        for icc in (b"", profile(IDENTITY)):
+            (self.path / "in.tif").write_bytes(tiff(integers(scene(700, 600), np.uint16), icc))
+            for name, memory in (("bands.png", SMALL), ("whole.png", [])):
+                self.assertEqual(self.run_program(*QUICK, *memory, "in.tif", "-o", name).returncode, 0)
+            self.assertEqual((self.path / "bands.png").read_bytes(), (self.path / "whole.png").read_bytes())
+
+    def test_other_outputs_are_made_at_once(self):
+        (self.path / "in.tif").write_bytes(tiff(integers(scene(700, 600), np.uint16)))
+        self.assertEqual(self.run_program(*QUICK, *SMALL, "in.tif", "-o", "out.ppm").returncode, 0)
+
+    def test_estimate(self):
+        (self.path / "in.tif").write_bytes(tiff(integers(light_from_perceptual(scene(700, 600)), np.uint16), profile(IDENTITY)))
+        made = [json.loads(self.run_program("estimate", "--json", "in.tif", *memory).stdout) for memory in (SMALL, [])]
+        for report in made:
+            del report["seconds"]
+        self.assertEqual(made[0], made[1])
+
     def test_nothing_to_do(self):
         bands, whole = self.both_ways(tiff(integers(scene(700, 600), np.uint16), profile(IDENTITY)), "--strength", "0")
         self.assertEqual(bands, whole)

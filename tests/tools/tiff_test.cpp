@@ -150,7 +150,7 @@ TEST(Tiff, WrittenInBandsTheFileIsTheSame) {
     header.metadata = image.metadata;
     for (const int32_t count : {1, 50, 93, 431}) {
       OutputFile file(folder.file("bands.tif"));
-      const auto writer = write_rows(file, header);
+      const auto writer = write_rows(file, FileKind::kTiff, header);
       for (int32_t y = 0; y < image.height; y += count) {
         writer->write(image.row(y), std::min(count, image.height - y));
       }

@@ -43,6 +43,9 @@ class RowWindow {
   std::vector<uint8_t> native_, decoded_;  // the latter empty where samples are perceptual anyway
 };
 
+// MiB of one picture's pixels, where nothing else is said; larger ones pass in bands.
+inline constexpr int32_t kHostMemory = 1024;
+
 // A picture for bands of rows.
 struct LargePicture {
   std::unique_ptr<RowReader> rows;

@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "band_denoiser.h"
 #include "param_options.h"
 
 namespace grainless::tools {
-
-inline constexpr int32_t kHostMemory = 1024;
 
 struct DenoiseOptions {
   std::string preset;  // name or file, or empty
@@ -21,7 +20,7 @@ struct DenoiseOptions {
   uint64_t seed = 1;
   bool json = false;
   int32_t threads = 0;
-  int32_t host_memory = kHostMemory;  // MiB of one picture's pixels; larger ones pass in bands
+  int32_t host_memory = kHostMemory;
 };
 
 // Denoises every input; one that fails doesn't stop the others. Returns the exit code: that of the

@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "band_denoiser.h"
-#include "denoise_command.h"
 #include "engine/denoise.h"
 #include "engine_setup.h"
 #include "json_report.h"
@@ -28,7 +26,7 @@ Estimated estimate(Engine& engine, ThreadPool& pool, const std::string& input, c
                    const EstimateOptions& options) {
   Estimated result;
   const Callbacks callbacks{&cancel_token(), {}};
-  const uint64_t memory = uint64_t{kHostMemory} << 20;
+  const uint64_t memory = uint64_t(options.host_memory) << 20;
   if (!options.noise_sigma) {
     if (const auto large = open_large(input, memory, callbacks.cancel)) {
       tell(large->notes);

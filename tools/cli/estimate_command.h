@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "band_denoiser.h"
+
 namespace grainless::tools {
 
 struct EstimateOptions {
@@ -15,6 +17,7 @@ struct EstimateOptions {
   uint64_t seed = 1;
   bool json = false;
   int32_t threads = 0;
+  int32_t host_memory = kHostMemory;
 };
 
 // Prints how strong the noise of every input is, and how sure that is; changes no file. One input

@@ -79,9 +79,9 @@ Picture FileDenoiser::read(const Job& job) const {
 // Whether the picture is too large to be held at once. Added noise and quality need all of it.
 bool FileDenoiser::open_in_bands(const Job& job, Picture& picture) const {
   const bool needs_all = options_.noise_sigma || !options_.reference.empty();
-  if (needs_all || !can_write_rows(kind_of_output(job.output))) return false;
+  if (needs_all) return false;
   std::optional<LargePicture> large = open_large(job.input, memory_limit(), &cancel_token());
-  if (!large) return false;
+  if (!large || !can_write_rows(kind_of_output(job.output), large->rows->picture())) return false;
   picture.original = large->rows->picture().format.component;
   picture.encoding = std::move(large->encoding);
   picture.notes = std::move(large->notes);
@@ -104,10 +104,12 @@ void FileDenoiser::denoise_in_bands(const Job& job, Picture& picture) const {
   outcome.read = reading.seconds() - estimate;
   make_folder(job);
   picture.file = std::make_unique<OutputFile>(job.output);
-  const auto writer = write_rows(*picture.file, picture.rows->picture(), callbacks_.cancel);
+  const auto writer = write_rows(*picture.file, kind_of_output(job.output), picture.rows->picture(),
+                                 callbacks_.cancel);
   Stopwatch denoising;
   bands.run(noise, *writer, callbacks_, outcome.report);
-  picture.notes = writer->finish();
+  picture.notes = picture.rows->take_notes();
+  append(picture.notes, writer->finish());
   outcome.denoise = denoising.seconds();
   outcome.report.estimate = estimate;
   outcome.estimated = params_.auto_sigma;

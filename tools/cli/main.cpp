@@ -31,6 +31,15 @@ int fail(const std::string& reason, int code) {
   return code;
 }
 
+void add_host_memory(CLI::App& app, int32_t& mebibytes) {
+  app.add_option("--host-memory", mebibytes,
+                 wrapped("Most of the computer's memory for a picture's pixels; larger ones pass "
+                         "through in bands of rows, from TIFF to TIFF or PNG; default 1024",
+                         kHelpWidth))
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("MIB");
+}
+
 void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
   app.add_option("INPUT", options.inputs, "Pictures: PNG, TIFF, JPEG, PGM, PPM, PAM or PFM")
@@ -44,11 +53,7 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   app.add_option("--threads", options.threads, "Threads of the CPU; 0: one a core")
       ->check(CLI::Range(0, 4096))
       ->type_name("COUNT");
-  app.add_option("--host-memory", options.host_memory,
-                 text("Most of the computer's memory for a picture's pixels; larger ones pass "
-                      "through in bands of rows, from TIFF to TIFF; default 1024"))
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("MIB");
+  add_host_memory(app, options.host_memory);
   app.add_flag("--json", options.json,
                text("Print one JSON object a picture on the standard output, a line each."));
   app.add_option(
@@ -136,6 +141,7 @@ int estimate_main(int argc, char** argv) {
   app.add_option("--threads", options.threads, "Threads; 0: one a core")
       ->check(CLI::Range(0, 4096))
       ->type_name("COUNT");
+  add_host_memory(app, options.host_memory);
   app.add_option("--add-noise", options.noise_sigma,
                  text("Add white Gaussian noise of this standard deviation first, in float."))
       ->check(CLI::Range(0.0, 1000.0))

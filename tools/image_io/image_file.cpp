@@ -184,18 +184,21 @@ std::unique_ptr<RowReader> read_rows(const std::string& path,
   return nullptr;
 }
 
-bool can_write_rows(FileKind kind) {
+bool can_write_rows(FileKind kind, const Image& picture) {
+  if (kind == FileKind::kPng) return is_integer(picture.format.component) && !picture.premultiplied;
   return kind == FileKind::kTiff;
 }
 
-std::unique_ptr<RowWriter> write_rows([[maybe_unused]] OutputFile& file,
+std::unique_ptr<RowWriter> write_rows([[maybe_unused]] OutputFile& file, FileKind kind,
                                       [[maybe_unused]] const Image& picture,
                                       [[maybe_unused]] const CancelToken* cancel) {
-#if GRAINLESS_HAVE_TIFF
-  return write_tiff_rows(file, picture, cancel);
-#else
-  throw Error(ErrorCode::kInternal, "no kind of file is written row by row");
+#if GRAINLESS_HAVE_PNG
+  if (kind == FileKind::kPng) return write_png_rows(file, picture, cancel);
 #endif
+#if GRAINLESS_HAVE_TIFF
+  if (kind == FileKind::kTiff) return write_tiff_rows(file, picture, cancel);
+#endif
+  throw Error(ErrorCode::kInternal, "a kind of file that is not written row by row");
 }
 
 std::vector<std::string> write_layers(const std::string& path, std::span<const Image> layers,

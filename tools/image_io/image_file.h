@@ -32,12 +32,13 @@ std::vector<Image> read_layers(const std::string& path, const CancelToken* cance
 // A picture that can be read row by row: a TIFF file's. Null for other kinds of files.
 std::unique_ptr<RowReader> read_rows(const std::string& path, const CancelToken* cancel = nullptr);
 
-// Whether write_rows() can write such a file.
-bool can_write_rows(FileKind kind);
+// Whether write_rows() can write such a file of such a picture: TIFF, and PNG where nothing is to
+// be converted.
+bool can_write_rows(FileKind kind, const Image& picture);
 
 // For a picture without pixels of its own, whose rows come one after the other; the file is the
 // caller's to commit().
-std::unique_ptr<RowWriter> write_rows(OutputFile& file, const Image& picture,
+std::unique_ptr<RowWriter> write_rows(OutputFile& file, FileKind kind, const Image& picture,
                                       const CancelToken* cancel = nullptr);
 
 // Writes a TIFF file with a page a layer. Throws Error(kBadInput); nothing is left of a file that

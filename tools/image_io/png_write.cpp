@@ -150,36 +150,62 @@ void write_head(PngHandle& writer, FILE* stream, const Image& image, const Metad
   });
 }
 
-void write_rows(PngHandle& writer, const Image& image, const CancelToken* cancel) {
-  writer.guarded([&] {
-    for (int32_t y = 0; y < image.height; ++y) {
-      if (cancel != nullptr && cancel->cancelled()) return;
-      png_write_row(writer.png(), image.row(y));
+class PngPictureWriter final : public RowWriter {
+ public:
+  PngPictureWriter(OutputFile& file, const Image& picture, const CancelToken* cancel)
+      : notes_(file.path()), cancel_(cancel), row_bytes_(picture.row_bytes()) {
+    open(file);
+    try {
+      write_head(*writer_, file.stream(), picture, picture.metadata);
+    } catch (const Error&) {
+      // What goes with the picture never costs the picture.
+      if (std::ferror(file.stream()) != 0) throw;
+      notes_.add("what goes with the picture can't be written (" + std::string(writer_->error()) +
+                 ") and was left out");
+      file.restart();
+      open(file);
+      write_head(*writer_, file.stream(), picture, {});
     }
-    png_write_end(writer.png(), writer.info());
-  });
-  stop_if_cancelled(cancel);
-}
+  }
+
+  void write(const uint8_t* rows, int32_t count) override {
+    writer_->guarded([&] {
+      for (int32_t y = 0; y < count; ++y) {
+        if (cancel_ != nullptr && cancel_->cancelled()) return;
+        png_write_row(writer_->png(), rows + static_cast<size_t>(y) * row_bytes_);
+      }
+    });
+    stop_if_cancelled(cancel_);
+  }
+
+  std::vector<std::string> finish() override {
+    writer_->guarded([&] { png_write_end(writer_->png(), writer_->info()); });
+    return notes_.take();
+  }
+
+ private:
+  void open(OutputFile& file) {
+    writer_ = std::make_unique<PngHandle>(file.path(), PngHandle::Use::kWrite, notes_);
+  }
+
+  NoteList notes_;
+  const CancelToken* cancel_;
+  size_t row_bytes_;
+  std::unique_ptr<PngHandle> writer_;
+};
 
 }  // namespace
 
+std::unique_ptr<RowWriter> write_png_rows(OutputFile& file, const Image& picture,
+                                          const CancelToken* cancel) {
+  return std::make_unique<PngPictureWriter>(file, picture, cancel);
+}
+
 std::vector<std::string> write_png(OutputFile& file, const Image& image,
                                    const CancelToken* cancel) {
-  NoteList notes(file.path());
-  auto writer = std::make_unique<PngHandle>(file.path(), PngHandle::Use::kWrite, notes);
-  try {
-    write_head(*writer, file.stream(), image, image.metadata);
-  } catch (const Error&) {
-    // What goes with the picture never costs the picture.
-    if (std::ferror(file.stream()) != 0) throw;
-    notes.add("what goes with the picture can't be written (" + std::string(writer->error()) +
-              ") and was left out");
-    file.restart();
-    writer = std::make_unique<PngHandle>(file.path(), PngHandle::Use::kWrite, notes);
-    write_head(*writer, file.stream(), image, {});
-  }
-  write_rows(*writer, image, cancel);
-  return notes.take();
+  PngPictureWriter writer(file, image, cancel);
+  writer.write(image.pixels.get(), image.height);
+  return writer.finish();
 }
 
 }  // namespace grainless::tools

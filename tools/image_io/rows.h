@@ -18,6 +18,8 @@ class RowReader {
   virtual uint64_t memory() const = 0;       // bytes that reading takes beside the rows
   // Rows first..first+count-1 without gaps; quickest one after the other.
   virtual void read(int32_t first, int32_t count, uint8_t* to) = 0;
+  // What reading has found odd since the picture was described, a sentence each.
+  virtual std::vector<std::string> take_notes() = 0;
 };
 
 class RowWriter {

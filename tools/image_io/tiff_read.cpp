@@ -143,6 +143,7 @@ class TiffPicture final : public RowReader {
   const Image& picture() const override { return picture_; }
   uint64_t memory() const override { return rows_.memory(); }
   void read(int32_t first, int32_t count, uint8_t* to) override { rows_.read(first, count, to); }
+  std::vector<std::string> take_notes() override { return tiff_.notes().take(); }
 
  private:
   InputFile file_;
