@@ -44,6 +44,7 @@ TEST(ToneCurve, SomeCannotBeUndone) {
   EXPECT_FALSE(ToneCurve::table({0, 0.2}).can_be_undone());          // never white
   EXPECT_FALSE(ToneCurve::power(1e5).can_be_undone());
   EXPECT_FALSE(ToneCurve::power(NAN).can_be_undone());
+  EXPECT_FALSE(ToneCurve::formula([](double v) { return v < 1 ? v : INFINITY; }).can_be_undone());
   std::vector<double> toe(256);
   for (size_t i = 8; i < toe.size(); ++i) toe[i] = double(i - 8) / 247;
   EXPECT_TRUE(ToneCurve::table(toe).can_be_undone());

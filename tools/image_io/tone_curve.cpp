@@ -87,14 +87,15 @@ double ToneCurve::search(double light) const {
 
 bool ToneCurve::can_be_undone() const {
   constexpr int kLevel = kGrid / 8;  // so many steps without a rise are too many
-  constexpr double kLeastWhite = 0.5, kMostBlack = 0.1;
+  constexpr double kLeastWhite = 0.5, kMostWhite = 2, kMostBlack = 0.1;
   if (!light_) return true;
   const auto falls = [](double a, double b) { return !(b >= a); };
   if (std::adjacent_find(grid_.begin(), grid_.end(), falls) != grid_.end()) return false;
   for (size_t i = kLevel; i < grid_.size(); ++i) {
     if (!(grid_[i] > grid_[i - kLevel])) return false;
   }
-  return grid_.front() >= -kMostBlack && grid_.front() <= kMostBlack && grid_.back() >= kLeastWhite;
+  return grid_.front() >= -kMostBlack && grid_.front() <= kMostBlack &&
+         grid_.back() >= kLeastWhite && grid_.back() <= kMostWhite;
 }
 
 }  // namespace grainless::tools
