@@ -25,6 +25,7 @@ class LayersPreview final : public ui::PreviewSource, public ui::LayerList {
 
   int32_t width() const override { return layers_.front()->io().width(); }
   int32_t height() const override { return layers_.front()->io().height(); }
+  bool has_colour() const override { return format().colours() == 3; }
   Rect target() const override { return target_; }
   bool load_some(const Rect& first) override;
   double loaded() const override;

@@ -36,6 +36,40 @@ gint read_automatic(GtkSpinButton* spin, gdouble* value, gpointer) {
   return TRUE;
 }
 
+// Data of sliders: what is shown instead of their number, see show_instead(), and a number's unit.
+constexpr char kInstead[] = "grainless-instead", kUnit[] = "grainless-unit";
+
+std::string number_text(GtkSpinButton* spin, double value) {
+  const std::string number =
+      format("%.*f", static_cast<int>(gtk_spin_button_get_digits(spin)), value);
+  const auto* unit = static_cast<const char*>(g_object_get_data(G_OBJECT(spin), kUnit));
+  return unit != nullptr ? number + " " + unit : number;
+}
+
+void show_number(GtkSpinButton* spin) {
+  gtk_entry_set_text(GTK_ENTRY(spin), number_text(spin, gtk_spin_button_get_value(spin)).c_str());
+}
+
+gboolean show_value(GtkSpinButton* spin, gpointer) {
+  const int tenths = GPOINTER_TO_INT(g_object_get_data(G_OBJECT(spin), kInstead));
+  if (tenths == 0 && g_object_get_data(G_OBJECT(spin), kUnit) == nullptr) return FALSE;
+  const double value = tenths > 0 ? (tenths - 1) / 10.0 : gtk_spin_button_get_value(spin);
+  gtk_entry_set_text(GTK_ENTRY(spin), number_text(spin, value).c_str());
+  return TRUE;
+}
+
+// A number with or without its unit, and with either decimal sign.
+gint read_value(GtkSpinButton* spin, gdouble* value, gpointer) {
+  if (GPOINTER_TO_INT(g_object_get_data(G_OBJECT(spin), kInstead)) > 0) {
+    *value = gtk_spin_button_get_value(spin);
+    return TRUE;
+  }
+  const gchar* text = gtk_entry_get_text(GTK_ENTRY(spin));
+  gchar* end = nullptr;
+  *value = g_strtod(text, &end);
+  return end != text ? TRUE : GTK_INPUT_ERROR;
+}
+
 bool allowed(const ParamSpec& spec, int32_t value) {
   Params params;
   params.*std::get<int32_t Params::*>(spec.member) = value;
@@ -57,6 +91,7 @@ int32_t nearest_allowed(const ParamSpec& spec, int32_t value, int32_t before) {
 }
 
 constexpr int kLabelChars = 22;
+constexpr double kFaint = 0.5;  // the opacity of what has no effect
 
 // Data of widgets that reset their parameter on a double click.
 constexpr char kKey[] = "grainless-key", kConfig[] = "grainless-config", kTwice[] = "grainless-2";
@@ -184,6 +219,12 @@ GtkWidget* Controls::make_widget(const ParamSpec& spec) {
       GtkWidget* scale = gimp_procedure_dialog_get_spin_scale(dialog_, spec.key, 1.0);
       gtk_spin_button_set_digits(GTK_SPIN_BUTTON(scale), spec.digits);
       gtk_spin_button_set_increments(GTK_SPIN_BUTTON(scale), spec.step, 10 * spec.step);
+      if (spec.unit != nullptr)
+        g_object_set_data(G_OBJECT(scale), kUnit, const_cast<char*>(spec.unit));
+      gtk_spin_button_set_numeric(GTK_SPIN_BUTTON(scale), FALSE);  // a unit is no number
+      g_signal_connect(scale, "output", G_CALLBACK(show_value), nullptr);
+      g_signal_connect(scale, "input", G_CALLBACK(read_value), nullptr);
+      gtk_spin_button_update(GTK_SPIN_BUTTON(scale));
       return scale;
     }
     case ParamType::kInt:
@@ -246,10 +287,27 @@ void Controls::set_devices(const std::vector<DeviceChoice>& devices) {
   }
 }
 
-void Controls::update_sensitivity(const Params& params) {
+void Controls::update_sensitivity(const Params& params, bool has_colour) {
   for (const auto& [key, widgets] : widgets_) {
-    for (GtkWidget* widget : widgets) gtk_widget_set_sensitive(widget, param_applies(params, key));
+    const bool applies = param_applies(params, key) && (has_colour || key != "chroma");
+    for (GtkWidget* widget : widgets) {
+      gtk_widget_set_sensitive(widget, applies);
+      // Themes draw a slider's number as black as ever.
+      gtk_widget_set_opacity(widget, applies ? 1.0 : kFaint);
+    }
   }
+}
+
+void Controls::show_instead(const std::string& key, std::optional<double> value) {
+  const auto found = widgets_.find(key);
+  if (found == widgets_.end()) return;
+  GtkWidget* spin = found->second.front();
+  // In tenths, so that it fits into a pointer; 0: none.
+  const int tenths = value ? static_cast<int>(std::lround(*value * 10)) + 1 : 0;
+  if (GPOINTER_TO_INT(g_object_get_data(G_OBJECT(spin), kInstead)) == tenths) return;
+  g_object_set_data(G_OBJECT(spin), kInstead, GINT_TO_POINTER(tenths));
+  // Only the text: GTK would read it back as a value.
+  if (!show_value(GTK_SPIN_BUTTON(spin), nullptr)) show_number(GTK_SPIN_BUTTON(spin));
 }
 
 }  // namespace grainless::ui

@@ -5,6 +5,7 @@
 #include <libgimp/gimpui.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,10 @@ class Controls {
   // A column with widgets for those of the group that the procedure has; `extra` comes below that
   // of the parameter `after`.
   GtkWidget* column(ParamGroup group, std::string_view after = {}, GtkWidget* extra = nullptr);
-  // Greys out what has no effect with these settings.
-  void update_sensitivity(const Params& params);
+  // Greys out what has no effect with these settings, or on a picture without colour.
+  void update_sensitivity(const Params& params, bool has_colour);
+  // What the parameter is as long as it doesn't apply; none: the value in the settings.
+  void show_instead(const std::string& key, std::optional<double> value);
   // Offers the devices that were found.
   void set_devices(const std::vector<DeviceChoice>& devices);
 

@@ -181,7 +181,7 @@ class Dialog {
 
   void settings_changed() {
     const Params params = params_();
-    controls_.update_sensitivity(params);
+    controls_.update_sensitivity(params, preview_->source().has_colour());
     const Status valid = validate(params);
     invalid_ = valid.message();
     gtk_dialog_set_response_sensitive(GTK_DIALOG(dialog_), GTK_RESPONSE_OK, valid.ok());
@@ -192,10 +192,13 @@ class Dialog {
   void show_state() {
     if (device_ == nullptr) return;
     const PreviewModel& model = preview_->model();
-    noise_->update(params_());
+    const Params params = params_();
+    noise_->update(params);
+    // While the noise is measured its level is what was measured.
+    controls_.show_instead("sigma", params.auto_sigma ? noise_->measured() : std::nullopt);
     std::string device = device_text(model, preview_->loaded());
-    if (!model.error().empty()) device = model.error();
-    if (!invalid_.empty()) device = invalid_;
+    if (!model.error().empty()) device = capitalized(model.error());
+    if (!invalid_.empty()) device = capitalized(invalid_);
     set_text(device_, device);
   }
 

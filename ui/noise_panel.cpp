@@ -99,7 +99,7 @@ void NoisePanel::measure_area() {
 void NoisePanel::show_area(const Status& status, const AreaMeasurement& measured) {
   measuring_ = false;
   update_button();
-  std::string text = status.ok() ? area_text(measured.sigma) : status.message();
+  std::string text = status.ok() ? area_text(measured.sigma) : capitalized(status.message());
   if (!measured.remark.empty()) text += (text.empty() ? "" : "\n") + measured.remark;
   set_text(area_, text);
   gtk_widget_set_visible(area_, !text.empty());

@@ -5,6 +5,7 @@
 #include <gtk/gtk.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ class NoisePanel {
   GtkWidget* widget() const { return box_; }
   // The preview's state or the settings have changed.
   void update(const Params& params);
+  // Of luma or grey, once it was measured.
+  std::optional<double> measured() const {
+    return sigma_.empty() ? std::nullopt : std::optional(sigma_[0]);
+  }
 
  private:
   void measure_layer();

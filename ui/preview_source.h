@@ -79,6 +79,7 @@ class PreviewSource {
   // Main thread, constant: the layer's size and the part that the filter will change.
   virtual int32_t width() const = 0;
   virtual int32_t height() const = 0;
+  virtual bool has_colour() const = 0;
   virtual Rect target() const = 0;
 
   // Main thread: reads some more of the layer, a few milliseconds' worth, `first` before the rest.

@@ -11,7 +11,8 @@
 namespace grainless::ui {
 namespace {
 
-constexpr double kShort = 0.1;  // seconds: less is told in milliseconds
+constexpr char kNobody[] = "none";  // the device of a run that changes nothing
+constexpr double kShort = 0.1;      // seconds: less is told in milliseconds
 
 std::string first_line(const PreviewModel& model, double loaded) {
   const PreviewInfo* info = model.info();
@@ -19,6 +20,7 @@ std::string first_line(const PreviewModel& model, double loaded) {
     if (!model.busy()) return {};
     return loaded < 1 ? _("Reading the layer…") : _("Computing the preview…");
   }
+  if (info->device == kNobody) return {};
   const char* device = info->device.c_str();
   if (!model.busy() && info->seconds < kShort) {
     return format(_("Preview by %s in %.0f ms"), device, std::max(1.0, info->seconds * 1000));
@@ -32,7 +34,8 @@ std::string first_line(const PreviewModel& model, double loaded) {
   return format(_("Computing the preview… %d %%"), percent);
 }
 
-// The engine's sentences are made to follow a file's name or a colon.
+}  // namespace
+
 std::string capitalized(const std::string& sentence) {
   if (sentence.empty()) return sentence;
   const char* rest = g_utf8_next_char(sentence.c_str());
@@ -40,8 +43,6 @@ std::string capitalized(const std::string& sentence) {
   const gint bytes = g_unichar_to_utf8(g_unichar_toupper(g_utf8_get_char(sentence.c_str())), first);
   return std::string(first, static_cast<size_t>(bytes)) + rest;
 }
-
-}  // namespace
 
 std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence) {
   if (sigma.empty()) return {};
@@ -64,8 +65,9 @@ std::string area_text(const std::vector<double>& sigma) {
 std::string device_text(const PreviewModel& model, double loaded) {
   std::string text = first_line(model, loaded);
   if (const PreviewInfo* info = model.info()) {
-    if (!info->note.empty()) text += "\n" + capitalized(info->note);
-    for (const std::string& reason : info->fallbacks) text += "\n" + capitalized(reason);
+    std::vector<std::string> lines = info->fallbacks;
+    if (!info->note.empty()) lines.insert(lines.begin(), info->note);
+    for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + capitalized(line);
   }
   return text;
 }

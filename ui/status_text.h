@@ -9,6 +9,9 @@
 
 namespace grainless::ui {
 
+// The engine's sentences are made to follow a file's name or a colon: as one that stands alone.
+std::string capitalized(const std::string& sentence);
+
 // "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour (measured)", and what to do when unsure.
 std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence);
 // The same of a part of the layer.

@@ -69,6 +69,7 @@ const ParamSpec kSpecs[] = {
      .member = &Params::strength,
      .maximum = 200,
      .step = 5,
+     .unit = "%",
      .label = N_("S_trength"),
      .tooltip =
          N_("100 % removes the noise that was measured; less keeps some grain, more removes more "
@@ -78,6 +79,7 @@ const ParamSpec kSpecs[] = {
      .member = &Params::luma,
      .maximum = 200,
      .step = 5,
+     .unit = "%",
      .label = N_("L_ightness noise"),
      .tooltip =
          N_("How strongly noise in lightness (luma) is removed. 0 % leaves lightness alone.")},
@@ -86,6 +88,7 @@ const ParamSpec kSpecs[] = {
      .member = &Params::chroma,
      .maximum = 200,
      .step = 5,
+     .unit = "%",
      .label = N_("Colo_ur noise"),
      .tooltip = N_("How strongly noise in colour (chroma) is removed. 0 % leaves colour alone.")},
     {.key = "detail",
@@ -93,6 +96,7 @@ const ParamSpec kSpecs[] = {
      .member = &Params::detail,
      .maximum = 100,
      .step = 5,
+     .unit = "%",
      .label = N_("_Detail given back"),
      .tooltip =
          N_("How much of what was removed from lightness comes back: some grain looks more natural "

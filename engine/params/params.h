@@ -58,6 +58,7 @@ struct ParamSpec {
   ParamMember member = &Params::auto_sigma;
   double minimum = 0, maximum = 0, step = 0;  // kInt, kDouble
   int32_t digits = 0;                         // decimals shown, kDouble
+  const char* unit = nullptr;                 // of the number, where it has one
   std::span<const Choice> choices = {};       // kChoice
   ParamGroup group = ParamGroup::kMain;
   const char* label = nullptr;    // marked for translation, with its mnemonic

@@ -8,7 +8,7 @@ import urllib.parse
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "manual"))
 import check
 import desktop
-from desktop import Atspi, click, find, find_all, wait_for
+from desktop import Atspi, click, find, find_all, is_sensitive, wait_for
 from session import Session, Window, active_title, keys, press_with_mouse
 from steps import main as run
 
@@ -206,10 +206,39 @@ def steps(session, work):
     yield "reset restores the defaults", lambda: reset_restores_the_defaults(window)
     yield "Help and F1 open the manual", lambda: help_opens_the_manual(window, opened)
     yield "Escape ends the dialog", lambda: (keys("Escape"), window.gone())
+    yield "numbers have units, and sliders show what holds", lambda: numbers_say_what_they_are(session)
+    yield "no device is named when nothing is to be done", lambda: nobody_computes_nothing(session)
     yield "1 × 1", lambda: odd_layer(session, 1, 1, "u8", "Preview by", "smaller than")
     yield "1 × 2000", lambda: odd_layer(session, 1, 2000, "u8", "Preview by", "smaller than")
     yield "a layer of linear floats", lambda: expect(odd_layer(session, 120, 90, "float", "Preview by"))
     yield "24 megapixels: left while computing, then applied", lambda: large_layer(session)
+
+
+def numbers_say_what_they_are(session):
+    """A grey layer without a setting for colours; units; the level that was measured instead of the one in the settings."""
+    session.ask("open_stack", 120, 90, 1, True)
+    window = Window(session)
+    wait_for("the preview", lambda: window.label("Preview by"))
+    assert not is_sensitive(window.widget("spin button", "Colour noise")), "colour of a grey layer"
+    assert is_sensitive(window.widget("spin button", "Lightness noise"))
+    shown = desktop.text(window.widget("spin button", "Strength"))
+    assert shown == "100 %", shown
+    measured = wait_for("the measured noise", lambda: window.label("Measured noise: "))
+    level = measured.split("Measured noise: ")[1].split(" ")[0]
+    wait_for("the measured level on its slider", lambda: desktop.text(window.widget("spin button", "Noise level")) == level)
+    click(window.widget("check box", "Measure the noise automatically"))
+    wait_for("the level of the settings", lambda: desktop.text(window.widget("spin button", "Noise level")) == "10.0")
+    window.end("Cancel")
+
+
+def nobody_computes_nothing(session):
+    """Without anything to remove no device is named."""
+    session.ask("open_layer", 60, 50, "u8", 0)
+    window = Window(session)
+    window.set_number("Strength", 0)
+    wait_for("the note", lambda: window.label("These settings remove nothing", "Little or no noise"))
+    assert not window.label("Preview by none"), window.labels()
+    window.end("Cancel")
 
 
 def expect(changed):

@@ -40,6 +40,7 @@ class SlowSource final : public PreviewSource {
 
   int32_t width() const override { return kWidth; }
   int32_t height() const override { return kHeight; }
+  bool has_colour() const override { return true; }
   Rect target() const override { return {0, 0, kWidth, kHeight}; }
   bool load_some(const Rect&) override { return ++loaded_ < 20; }
   double loaded() const override { return loaded_ / 20.0; }

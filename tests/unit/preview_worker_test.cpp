@@ -21,6 +21,7 @@ class SlowSource final : public PreviewSource {
  public:
   int32_t width() const override { return 100; }
   int32_t height() const override { return 100; }
+  bool has_colour() const override { return true; }
   Rect target() const override { return {0, 0, 100, 100}; }
   bool load_some(const Rect&) override { return false; }
   double loaded() const override { return 1; }
