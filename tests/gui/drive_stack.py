@@ -198,7 +198,8 @@ def cancel_changes_nothing(session):
     answer = window.gone()
     assert time.monotonic() - start < 20
     assert answer["status"] == "cancel" and answer["all"] == before["all"] and not answer["dirty"], answer
-    return session.ask("open_layer", 700, 500, "u8", 12, 3)
+    # Large enough to be stopped: three layers of 700 x 500 are done in a second.
+    return session.ask("open_layer", 2000, 1500, "u8", 12, 3)
 
 
 def stops(session, before):
