@@ -126,21 +126,6 @@ struct VolumeRequest {
   }
 };
 
-// What one of several runs did.
-void add_report(const Report& part, Report& whole) {
-  whole.device = part.device;
-  whole.device_description = part.device_description;
-  for (const std::string& fallback : part.fallbacks) {
-    const auto known = std::find(whole.fallbacks.begin(), whole.fallbacks.end(), fallback);
-    if (known == whole.fallbacks.end()) whole.fallbacks.push_back(fallback);
-  }
-  whole.upload += part.upload;
-  whole.kernels += part.kernels;
-  whole.download += part.download;
-  whole.tiles += part.tiles;
-  whole.peak_memory = std::max(whole.peak_memory, part.peak_memory);
-}
-
 void check_part(const VolumeRequest& request) {
   const auto& [source, target] = request.pixels;
   check_volume_params(*request.params, request.depth);
@@ -163,6 +148,24 @@ void check_part(const VolumeRequest& request) {
 }
 
 }  // namespace
+
+void add_part(const Report& part, Report& whole) {
+  for (const std::string& fallback : part.fallbacks) {
+    const auto known = std::find(whole.fallbacks.begin(), whole.fallbacks.end(), fallback);
+    if (known == whole.fallbacks.end()) whole.fallbacks.push_back(fallback);
+  }
+  // "cuda:0" may come to "cuda:0+cpu" on the way.
+  if (part.device.size() >= whole.device.size()) {
+    whole.device = part.device;
+    whole.device_description = part.device_description;
+  }
+  whole.upload += part.upload;
+  whole.kernels += part.kernels;
+  whole.download += part.download;
+  whole.tiles += part.tiles;
+  whole.peak_memory = std::max(whole.peak_memory, part.peak_memory);
+  whole.replaced_pixels += part.replaced_pixels;
+}
 
 struct Engine::Impl {
   explicit Impl(const EngineOptions& options)
@@ -240,7 +243,7 @@ void Engine::Impl::denoise_stack(const VolumeRequest& request, const Callbacks& 
     run(
         ImageWork(plan, source, target, part), *request.params,
         [&](const Backend& backend) { return backend.supports(plan); }, one);
-    add_report(one, report);
+    add_part(one, report);
   };
   run_stack(stack, request.pixels, static_cast<float>(request.params->detail / 100), pool,
             callbacks, run_picture);

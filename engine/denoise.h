@@ -45,6 +45,10 @@ struct Report {
   int64_t replaced_pixels = 0;  // not finite or far beyond the picture's range: left as they were
 };
 
+// Counts what denoise() said of one part of a picture to what it said of the others. Noise, note
+// and changed, which all parts share, stay as they are.
+void add_part(const Report& part, Report& whole);
+
 // `count` layers of one size and format: a volume, or a picture.
 struct LayersShape {
   PixelFormat format;

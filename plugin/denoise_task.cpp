@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/stopwatch.h"
+#include "layer_bands.h"
 #include "run_beside.h"
 
 namespace grainless {
@@ -25,10 +26,6 @@ std::vector<ConstImage> images(const std::vector<PixelBuffer>& buffers) {
   std::vector<ConstImage> images;
   for (const PixelBuffer& buffer : buffers) images.push_back(buffer.image());
   return images;
-}
-
-Error refused() {
-  return {ErrorCode::kBadInput, _("GIMP did not take the new pixels; nothing was changed.")};
 }
 
 }  // namespace
@@ -89,7 +86,8 @@ std::vector<PixelBuffer> DenoiseTask::read_layers(const CallMonitor& monitor) {
   const Stopwatch stopwatch;
   std::vector<PixelBuffer> sources = buffers(source_rect());
   for (size_t i = 0; i < count(); ++i) {
-    parts_[i].read = io(i).read_all(sources[i], part_of(monitor, i, count()));
+    parts_[i].read = PixelSums(sources[i].rect());
+    io(i).read_all(sources[i], parts_[i].read, part_of(monitor, i, count()));
   }
   report_.read += stopwatch.seconds();
   return sources;
@@ -140,13 +138,33 @@ void DenoiseTask::prepare(const std::vector<PixelBuffer>& sources,
     const CallMonitor one = part_of(monitor, i, count());
     if (!io(i).prepare_outside(target(), part_of(one, 0, 2)) ||
         !io(i).prepare(sources[i], results[i], part_of(one, 1, 2))) {
-      throw refused();
+      throw Error(ErrorCode::kBadInput, not_taken_sentence());
     }
   }
   report_.write += stopwatch.seconds();
 }
 
+bool DenoiseTask::too_large() const {
+  if (!filter_.measure_survey()) return false;
+  const auto pixels = static_cast<uint64_t>(source_rect().area() + target().area());
+  return pixels * static_cast<uint64_t>(shape().format.pixel_bytes()) > host_memory();
+}
+
+void DenoiseTask::run_in_bands(const CallMonitor& monitor) {
+  limit_tile_cache();
+  PixelSums& read = parts_.front().read = PixelSums(source_rect());
+  LayerBands bands(filter_, params_, io(0), read, report_);
+  const double start = kReadShare + kEstimateShare;
+  const NoiseModel noise = bands.measure(within(monitor, 0, start));
+  prepared_ = 1;
+  bands.filter(noise, target(), within(monitor, start, 1 - start));
+  if (report_.engine.changed) return;
+  io(0).discard();
+  prepared_ = 0;
+}
+
 void DenoiseTask::run(const CallMonitor& monitor) {
+  if (too_large()) return run_in_bands(monitor);
   const std::vector<PixelBuffer> sources = read_layers(within(monitor, 0, kReadShare));
   double estimate = 0;
   const NoiseModel noise = noise_of(sources, within(monitor, kReadShare, kEstimateShare), estimate);

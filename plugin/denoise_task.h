@@ -60,6 +60,10 @@ class DenoiseTask {
 
   // Reads, measures, computes and prepares; throws.
   void run(const CallMonitor& monitor);
+  // The same for a layer that is too large to be in memory as a whole, with the same pixels. What a
+  // preview knows of it is measured again.
+  void run_in_bands(const CallMonitor& monitor);
+  bool too_large() const;
   const char* nothing_selected() const;
   size_t count() const { return parts_.size(); }
   const DrawableIo& io(size_t index) const { return parts_[index].io; }

@@ -12,7 +12,8 @@
 namespace grainless {
 namespace {
 
-constexpr int32_t kBandRows = 128;  // two rows of GIMP's tiles
+constexpr int32_t kBandRows = 128;        // two rows of GIMP's tiles
+constexpr guint64 kTileCache = 64 << 20;  // bytes
 
 GeglRectangle gegl_rect(const Rect& rect) {
   return {rect.x, rect.y, rect.width, rect.height};
@@ -46,6 +47,22 @@ uint8_t* PixelBuffer::at(int32_t x, int32_t y) {
 
 const uint8_t* PixelBuffer::at(int32_t x, int32_t y) const {
   return static_cast<const uint8_t*>(pixel_at(image(), x, y));
+}
+
+PixelSums::PixelSums(const Rect& of)
+    : rect(of), stripes(static_cast<size_t>((of.height + kBandRows - 1) / kBandRows)) {}
+
+Rect PixelSums::stripes_around(int32_t first, int32_t end) const {
+  const int32_t above = (first - rect.y) / kBandRows;
+  const int32_t below = (end - rect.y + kBandRows - 1) / kBandRows;
+  const int32_t y = rect.y + above * kBandRows;
+  return intersect({rect.x, y, rect.width, (below - above) * kBandRows}, rect);
+}
+
+void limit_tile_cache() {
+  guint64 bytes = 0;
+  g_object_get(gegl_config(), "tile-cache-size", &bytes, nullptr);
+  g_object_set(gegl_config(), "tile-cache-size", std::min(bytes, kTileCache), nullptr);
 }
 
 bool same_pixels(const PixelBuffer& a, const PixelBuffer& b) {
@@ -116,23 +133,28 @@ void DrawableIo::read_native(GeglBuffer* buffer, const Rect& band,
                   GEGL_ABYSS_NONE);
 }
 
-PixelSums DrawableIo::read_all(PixelBuffer& into, const CallMonitor& monitor) const {
-  PixelSums sums{into.rect(), {}};
+void DrawableIo::read_all(PixelBuffer& into, PixelSums& sums, const CallMonitor& monitor) const {
+  const auto note = [&](const Rect& band, uint64_t sum) {
+    auto& known = sums.stripes[static_cast<size_t>((band.y - sums.rect.y) / kBandRows)];
+    if (known.value_or(sum) != sum) {
+      throw Error(ErrorCode::kBadInput, repainted_sentence(drawable_));
+    }
+    known = sum;
+  };
   std::vector<uint8_t> native;
   for_each_band(into.rect(), monitor, [&](const Rect& band) {
     expect_accessible();
     uint8_t* target = into.at(band.x, band.y);
     if (encoding_.direct()) {
       read(band, into);
-      sums.bands.push_back(checksum(target, size_t(into.row_bytes()) * band.height));
+      note(band, checksum(target, size_t(into.row_bytes()) * band.height));
       return;
     }
     read_native(buffer_.get(), band, native);
-    sums.bands.push_back(checksum(native.data(), native.size()));
+    note(band, checksum(native.data(), native.size()));
     babl_process(babl_fish(encoding_.native, encoding_.engine), native.data(), target,
                  static_cast<long>(band.area()));
   });
-  return sums;
 }
 
 bool DrawableIo::unchanged(const PixelSums& sums, const CallMonitor& monitor) const {
@@ -141,10 +163,11 @@ bool DrawableIo::unchanged(const PixelSums& sums, const CallMonitor& monitor) co
   size_t index = 0;
   bool same = true;
   for_each_band(sums.rect, monitor, [&](const Rect& band) {
-    if (!same) return;
+    const std::optional<uint64_t>& sum = sums.stripes[index++];
+    if (!same || !sum) return;
     expect_accessible();
     read_native(now.get(), band, native);
-    same = checksum(native.data(), native.size()) == sums.bands[index++];
+    same = checksum(native.data(), native.size()) == *sum;
   });
   return same;
 }

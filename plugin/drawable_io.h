@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "encoding.h"
@@ -38,11 +39,19 @@ class PixelBuffer {
 // Whether they hold the same pixels of the same place.
 bool same_pixels(const PixelBuffer& a, const PixelBuffer& b);
 
-// Checksums of the drawable's own pixels, one a band of rect.
+// Checksums of the drawable's own pixels in rect: one a stripe of rows, of those that were read.
 struct PixelSums {
+  PixelSums() = default;
+  explicit PixelSums(const Rect& rect);
+  // The stripes that hold rows first..end-1 of the drawable.
+  Rect stripes_around(int32_t first, int32_t end) const;
+
   Rect rect;
-  std::vector<uint64_t> bands;
+  std::vector<std::optional<uint64_t>> stripes;
 };
+
+// A layer that passes in bands would be left in GEGL's cache as a whole.
+void limit_tile_cache();
 
 // Who looks on at a long call of the main thread.
 struct CallMonitor {
@@ -79,8 +88,10 @@ class DrawableIo {
 
   // Reads `rect` into the same place of `into`.
   void read(const Rect& rect, PixelBuffer& into) const;
-  // Reads all of into; returns what unchanged() needs to know of it. Throws kCancelled.
-  PixelSums read_all(PixelBuffer& into, const CallMonitor& monitor) const;
+  // Reads all of into, which are whole stripes of sums, and notes what unchanged() needs to know.
+  // Throws kCancelled, or the sentence for the user when they are not the pixels that were read
+  // before.
+  void read_all(PixelBuffer& into, PixelSums& sums, const CallMonitor& monitor) const;
   // Whether GIMP still holds the pixels that were read. Throws kCancelled.
   bool unchanged(const PixelSums& sums, const CallMonitor& monitor) const;
 

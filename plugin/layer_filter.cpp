@@ -15,6 +15,13 @@ class PictureFilter final : public LayerFilter {
     return engine_.noise_for(params, layers.front(), callbacks, noise, seconds);
   }
 
+  MeasureSurvey measure_survey() override {
+    return [this](const Params& params, Survey& survey, const Callbacks& callbacks,
+                  NoiseModel& noise, double* seconds) {
+      return engine_.noise_for(params, survey, callbacks, noise, seconds);
+    };
+  }
+
   // Sigma and range are measured on the whole layer, whatever is selected: preview and result
   // agree, and so do two selections.
   bool reads_whole(const Params& params, PixelFormat format) const override {

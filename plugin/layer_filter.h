@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,6 +23,13 @@ class LayerFilter {
   // be null.
   virtual Status measure(const Params& params, std::span<const ConstImage> layers,
                          const Callbacks& callbacks, NoiseModel& noise, double* seconds) = 0;
+
+  // measure() for a single layer that has passed in bands of rows, all of it where
+  // survey.looks_at_pixels(). Empty: this filter wants whole layers.
+  using MeasureSurvey =
+      std::function<Status(const Params& params, Survey& survey, const Callbacks& callbacks,
+                           NoiseModel& noise, double* seconds)>;
+  virtual MeasureSurvey measure_survey() { return {}; }
 
   // Whether the final run wants whole layers, whatever part of them changes.
   virtual bool reads_whole(const Params& params, PixelFormat format) const = 0;

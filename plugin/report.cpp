@@ -28,6 +28,7 @@ bool append_report(const RunReport& report) {
                      {"upload", engine.upload},     {"kernels", engine.kernels},
                      {"download", engine.download}, {"write", report.write},
                      {"total", report.total}};
+  json["bands"] = report.bands;
   json["tiles"] = engine.tiles;
   json["peak_memory"] = engine.peak_memory;
   json["replaced_pixels"] = engine.replaced_pixels;

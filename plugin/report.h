@@ -12,6 +12,7 @@ struct RunReport {
   Params params;
   std::string drawable;                   // its name, the first layer's of a stack
   int32_t layers = 0;                     // of a stack
+  int32_t bands = 1;                      // in which the layer passed
   double read = 0, write = 0, total = 0;  // seconds, of the plug-in's own
 };
 

@@ -76,7 +76,7 @@ Status merge(GimpImage* image, const Tasks& tasks) {
   for (const auto& task : tasks) {
     if (task->merge(merged)) continue;
     if (merged == 0) {
-      return {ErrorCode::kBadInput, _("GIMP did not take the new pixels; nothing was changed.")};
+      return {ErrorCode::kBadInput, not_taken_sentence()};
     }
     return {ErrorCode::kBadInput,
             ui::format(_("GIMP took the new pixels of %d of %d layers and refused the others: "

@@ -158,6 +158,10 @@ std::string moved_sentence(GimpDrawable* drawable) {
                    GIMP_ITEM(drawable));
 }
 
+std::string not_taken_sentence() {
+  return _("GIMP did not take the new pixels; nothing was changed.");
+}
+
 std::string repainted_sentence(GimpDrawable* drawable) {
   return with_name(_("The pixels of “%s” changed while the filter worked, so nothing was denoised: "
                      "start it again."),

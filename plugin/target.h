@@ -57,10 +57,12 @@ class StartState {
   Selection selection_;
 };
 
-// The sentences for a drawable that is gone, and for a place, format or pixels that are others now.
+// The sentences for a drawable that is gone, for a place, format or pixels that are others now, and
+// for new pixels that GIMP refuses.
 std::string gone_sentence();
 std::string reformatted_sentence();
 std::string moved_sentence(GimpDrawable* drawable);
 std::string repainted_sentence(GimpDrawable* drawable);
+std::string not_taken_sentence();
 
 }  // namespace grainless

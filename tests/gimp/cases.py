@@ -4,6 +4,7 @@ import os
 import sys
 
 sys.path.insert(0, os.environ["GRAINLESS_TEST_DIR"])
+import case_bands
 import case_faults
 import case_files
 import case_formats
@@ -13,7 +14,7 @@ import case_targets
 import harness
 
 tap = harness.Tap(harness.WORK / "cases.tap")
-for module in (case_formats, case_files, case_targets, case_procedure, case_stack, case_faults):
+for module in (case_formats, case_files, case_targets, case_procedure, case_stack, case_bands, case_faults):
     for case_name, case_body in module.cases():
         if os.environ.get("GRAINLESS_CASES", "") in case_name:
             tap.run(case_name, case_body)

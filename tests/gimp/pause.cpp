@@ -7,6 +7,7 @@
 //            second drawable is changed. The file becomes `reached`, with the process's number in
 //            it, and the filter goes on when somebody deletes that (meanwhile.py).
 //   refuse   "2": GIMP takes the first drawable's new pixels and refuses the second's.
+//   host-memory  "1": what GRAINLESS_HOST_MEMORY is for filters that start from now on.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -48,6 +49,14 @@ void stage(const std::string& name, double value) {
 }
 
 int merges = 0;
+
+__attribute__((constructor)) void set_host_memory() {
+  std::string mebibytes;
+  if (std::getenv("GRAINLESS_PAUSE") == nullptr) return;
+  if (std::ifstream(folder() / "host-memory") >> mebibytes) {
+    setenv("GRAINLESS_HOST_MEMORY", mebibytes.c_str(), 1);
+  }
+}
 
 }  // namespace
 

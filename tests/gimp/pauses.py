@@ -7,7 +7,7 @@ import pathlib
 import time
 
 FOLDER = pathlib.Path(os.environ.get("GRAINLESS_PAUSE", ""))
-FILES = ("at", "reached", "action.py", "done.json", "refuse")
+FILES = ("at", "reached", "action.py", "done.json", "refuse")  # not host-memory, which is a setting
 # The first progress, the middle of the computing, and the new pixels ready in the shadow buffer.
 STAGES = {"begin": "progress 0", "middle": "progress 0.4", "end": "progress 0.99"}
 
@@ -37,6 +37,17 @@ def meanwhile(stage, code):
         wait_until_done(stage, 5)
     finally:
         clear()
+
+
+@contextlib.contextmanager
+def host_memory(mebibytes):
+    """Filters that start inside have so much memory for a layer's pixels: larger ones pass in bands."""
+    path = FOLDER / "host-memory"
+    path.write_text(str(mebibytes), encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.unlink()
 
 
 def at_once(code):

@@ -288,7 +288,8 @@ double dithered(int32_t x, int32_t y, int32_t c) {
 // in every octave.
 double all_octaves(int32_t x, int32_t y, int32_t c) {
   const auto corner = [c](int32_t i, int32_t j, int32_t side) {
-    uint32_t hash = static_cast<uint32_t>(i * 73856093 ^ j * 19349663 ^ side * 83492791 ^ c * 1019);
+    const auto part = [](int32_t value, uint32_t by) { return static_cast<uint32_t>(value) * by; };
+    uint32_t hash = part(i, 73856093) ^ part(j, 19349663) ^ part(side, 83492791) ^ part(c, 1019);
     for (int32_t round = 0; round < 3; ++round) hash = (hash ^ (hash >> 15)) * 2246822519u + 7;
     hash ^= hash >> 15;
     return hash / 4294967296.0 - 0.5;

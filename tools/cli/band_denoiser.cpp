@@ -24,27 +24,6 @@ uint64_t engine_row_bytes(const Image& picture, const Encoding& encoding) {
   return uint64_t(picture.width) * uint64_t(engine_format(picture, encoding).pixel_bytes());
 }
 
-// What one band did, as part of the whole.
-void add_report(const Report& band, Report& whole) {
-  for (const std::string& fallback : band.fallbacks) {
-    const auto known = std::find(whole.fallbacks.begin(), whole.fallbacks.end(), fallback);
-    if (known == whole.fallbacks.end()) whole.fallbacks.push_back(fallback);
-  }
-  // "cuda:0" may come to "cuda:0+cpu" on the way.
-  if (band.device.size() >= whole.device.size()) {
-    whole.device = band.device;
-    whole.device_description = band.device_description;
-  }
-  whole.note = band.note;
-  whole.changed = band.changed;
-  whole.upload += band.upload;
-  whole.kernels += band.kernels;
-  whole.download += band.download;
-  whole.tiles += band.tiles;
-  whole.peak_memory = std::max(whole.peak_memory, band.peak_memory);
-  whole.replaced_pixels += band.replaced_pixels;
-}
-
 }  // namespace
 
 RowWindow::RowWindow(RowReader& reader, const Encoding& encoding, ThreadPool& pool)
@@ -77,7 +56,7 @@ void RowWindow::move_to(int32_t first, int32_t end) {
     rows.resize(std::max(rows.size(), size_t(end - first) * row_bytes));
   };
   move(native_, native_bytes_);
-  move(decoded_, bytes_);
+  if (bytes_ > 0) move(decoded_, bytes_);
   first_ = first;
   const int32_t held = first + kept;
   if (held < end) reader_.read(held, end - held, native_.data() + size_t(kept) * native_bytes_);
@@ -214,7 +193,9 @@ std::vector<uint8_t> BandDenoiser::denoise_band(const NoiseModel& noise, int32_t
                             result.data(),    static_cast<ptrdiff_t>(row_bytes)};
   Report band;
   throw_if_failed(engine_.denoise(params_, noise, window_.image(), target, callbacks, band));
-  add_report(band, report);
+  add_part(band, report);
+  report.note = band.note;
+  report.changed = band.changed;
   return encoding_.is_perceptual() ? std::move(result) : encode(result, first, end);
 }
 
