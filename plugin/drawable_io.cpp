@@ -105,10 +105,27 @@ std::vector<uint8_t> DrawableIo::selection(const Rect& rect) const {
   return selected;
 }
 
-void DrawableIo::read(const Rect& rect, PixelBuffer& into) const {
-  const GeglRectangle area = gegl_rect(rect);
-  gegl_buffer_get(buffer_.get(), &area, 1.0, encoding_.engine, into.at(rect.x, rect.y),
-                  static_cast<gint>(into.row_bytes()), GEGL_ABYSS_NONE);
+uint64_t DrawableIo::read(const Rect& rect, PixelBuffer& into) const {
+  std::vector<uint8_t> native;
+  read_native(buffer_.get(), rect, native);
+  const Babl* to_engine = babl_fish(encoding_.native, encoding_.engine);
+  const size_t row = size_t(rect.width) * encoding_.native_bytes();
+  for (int32_t y = 0; y < rect.height; ++y) {
+    babl_process(to_engine, native.data() + row * y, into.at(rect.x, rect.y + y), rect.width);
+  }
+  return checksum(native.data(), native.size());
+}
+
+uint64_t DrawableIo::checksum_of(GeglBuffer* buffer, const Rect& rect) const {
+  std::vector<uint8_t> native;
+  read_native(buffer, rect, native);
+  return checksum(native.data(), native.size());
+}
+
+bool DrawableIo::is_as_opened() const {
+  return gimp_drawable_get_width(drawable_) == width_ &&
+         gimp_drawable_get_height(drawable_) == height_ &&
+         gimp_drawable_get_format(drawable_) == encoding_.native;
 }
 
 void DrawableIo::expect_accessible() const {
@@ -146,7 +163,9 @@ void DrawableIo::read_all(PixelBuffer& into, PixelSums& sums, const CallMonitor&
     expect_accessible();
     uint8_t* target = into.at(band.x, band.y);
     if (encoding_.direct()) {
-      read(band, into);
+      const GeglRectangle area = gegl_rect(band);
+      gegl_buffer_get(buffer_.get(), &area, 1.0, encoding_.native, target,
+                      static_cast<gint>(into.row_bytes()), GEGL_ABYSS_NONE);
       note(band, checksum(target, size_t(into.row_bytes()) * band.height));
       return;
     }

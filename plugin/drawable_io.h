@@ -66,7 +66,14 @@ inline CallMonitor within(const CallMonitor& monitor, double from, double size) 
 }
 
 class DrawableIo {
+ private:
+  struct Unref {
+    void operator()(void* object) const { g_object_unref(object); }
+  };
+
  public:
+  using Buffer = std::unique_ptr<GeglBuffer, Unref>;
+
   explicit DrawableIo(GimpDrawable* drawable);
 
   GimpDrawable* drawable() const { return drawable_; }
@@ -82,12 +89,18 @@ class DrawableIo {
   // A byte a pixel of `rect`: 0 where less than half of it is selected.
   std::vector<uint8_t> selection(const Rect& rect) const;
 
+  // Whether it still has the size and the format of the constructor's moment; it must be there.
+  bool is_as_opened() const;
   // GIMP ends a plug-in that reads or writes a drawable that is gone or has another size or format.
   // Asked before every piece: throws the sentence for the user.
   void expect_accessible() const;
 
-  // Reads `rect` into the same place of `into`.
-  void read(const Rect& rect, PixelBuffer& into) const;
+  // Reads `rect` into the same place of `into`; returns a checksum of the drawable's own pixels.
+  uint64_t read(const Rect& rect, PixelBuffer& into) const;
+  // The drawable's pixels as they are now: what read() has read is kept in this process. And the
+  // checksum that read() returns for those of rect.
+  Buffer buffer_now() const { return Buffer(gimp_drawable_get_buffer(drawable_)); }
+  uint64_t checksum_of(GeglBuffer* buffer, const Rect& rect) const;
   // Reads all of into, which are whole stripes of sums, and notes what unchanged() needs to know.
   // Throws kCancelled, or the sentence for the user when they are not the pixels that were read
   // before.
@@ -111,11 +124,6 @@ class DrawableIo {
   void discard() const;
 
  private:
-  struct Unref {
-    void operator()(void* object) const { g_object_unref(object); }
-  };
-  using Buffer = std::unique_ptr<GeglBuffer, Unref>;
-
   void read_native(GeglBuffer* buffer, const Rect& band, std::vector<uint8_t>& native) const;
   void write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
                   const PixelBuffer& result) const;

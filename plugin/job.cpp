@@ -9,16 +9,15 @@ Job::Job(Engine& engine, std::unique_ptr<LayerFilter> filter, JobSubject subject
     : engine_(engine), filter_(std::move(filter)), subject_(std::move(subject)) {}
 
 ui::Subject Job::open_preview() {
-  LayersPreview& preview =
-      preview_.emplace(engine_, *filter_, subject_.groups.front(), subject_.shown);
-  return {preview, subject_.what.empty() ? nullptr : &preview, subject_.what};
+  LivePreview& preview = preview_.emplace(engine_, *filter_, subject_);
+  return {preview, preview, subject_.is_stack(), subject_.what};
 }
 
 Tasks Job::tasks(const Params& params) {
   Tasks tasks;
   for (const Drawables& group : subject_.groups) {
     Known known;
-    if (tasks.empty() && preview_) known.noise = preview_->measured(params);
+    if (preview_ && preview_->is_about(group)) known.noise = preview_->measured(params);
     if (known.noise) known.pixels = preview_->measured_pixels();
     tasks.push_back(std::make_unique<DenoiseTask>(*filter_, group, params, std::move(known)));
   }

@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "denoise_task.h"
+#include "job_subject.h"
 #include "layer_filter.h"
-#include "layers_preview.h"
+#include "live_preview.h"
 #include "ui/dialog.h"
 
 namespace grainless {
-
-// What one call of a procedure works on.
-struct JobSubject {
-  GimpImage* image = nullptr;
-  std::vector<Drawables> groups = {};  // each is filtered together; the dialog shows the first
-  int32_t shown = 0;                   // of the first group
-  std::string what = {};               // which layers a stack is made of, a sentence; else empty
-  // Why the work can't begin, or its result not be written any more; empty when it can.
-  std::function<std::string()> refusal = {};
-};
 
 class Job {
  public:
@@ -39,7 +28,7 @@ class Job {
   Engine& engine_;
   const std::unique_ptr<LayerFilter> filter_;
   const JobSubject subject_;
-  std::optional<LayersPreview> preview_;
+  std::optional<LivePreview> preview_;
 };
 
 }  // namespace grainless

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 
 #include "coarse_preview.h"
@@ -14,6 +15,8 @@ namespace grainless {
 namespace {
 
 constexpr int64_t kSlice = 4000;  // microseconds that one load_some() may take, plus one chunk
+
+constexpr int32_t kLooksAt = 3;  // layers of a stack in one look: GIMP takes 0.1 ms for an answer
 
 // More than any picture has: what the filter may reach for when the noise is not known yet.
 constexpr float kMostNoise = 100;
@@ -45,14 +48,8 @@ LayersPreview::LayersPreview(Engine& engine, LayerFilter& filter, const Drawable
       noise_layers_(filter.noise_layers(static_cast<int32_t>(layers.size()))),
       shown_(shown) {
   for (GimpDrawable* layer : layers) layers_.push_back(std::make_unique<LoadedLayer>(layer));
-  target_ = layers_.front()->io().selected();
+  next_selection_ = std::make_shared<LayerSelection>(layers.front());
   shown_layer().show(&screen_);
-}
-
-std::vector<std::string> LayersPreview::names() const {
-  std::vector<std::string> names;
-  for (const auto& layer : layers_) names.push_back(item_name(GIMP_ITEM(layer->io().drawable())));
-  return names;
 }
 
 void LayersPreview::show(int32_t layer) {
@@ -72,14 +69,68 @@ bool LayersPreview::load_some(const Rect& first) {
   bool done = true;
   if (!unreadable_.ok()) return false;
   const Status status = guard([&] {
-    done = shown_layer().load(first, end) && load_wanted(end) && load_whole({shown_}, end) &&
-           load_whole(noise_layers_, end);
+    done = shown_layer().load(first, end) && load_selection(end) && load_wanted(end) &&
+           load_whole({shown_}, end) && load_whole(noise_layers_, end);
+    complete_ = complete_ || done;
+    done = done && check_some(end);
   });
   if (!status.ok()) {
     const std::lock_guard lock(mutex_);
     unreadable_ = status;
   }
   return !done;
+}
+
+// Of a stack all layers have the same.
+bool LayersPreview::load_selection(int64_t end) {
+  if (!next_selection_) return true;
+  layers_.front()->io().expect_accessible();
+  if (!next_selection_->load(end)) return false;
+  if (!selection_ || !(*selection_ == *next_selection_)) {
+    const std::lock_guard lock(mutex_);
+    selection_changed_ = selection_ != nullptr;
+    selection_ = std::move(next_selection_);
+  }
+  next_selection_.reset();
+  return true;
+}
+
+bool LayersPreview::check_some(int64_t end) {
+  if (!check_) return true;
+  if (!check_->go_on(end)) return false;
+  pixels_changed_ = pixels_changed_ || check_->found_change();
+  check_.reset();
+  return true;
+}
+
+void LayersPreview::look() {
+  GimpDrawable* layer = layers_.front()->io().drawable();
+  const auto* known = next_selection_ ? next_selection_.get() : selection_.get();
+  if (known == nullptr || !known->covers_the_same(layer)) {
+    next_selection_ = std::make_shared<LayerSelection>(layer);
+  }
+  for (int32_t i = 0; i < std::min(count(), kLooksAt); ++i) {
+    looked_at_ = (looked_at_ + 1) % count();
+    if (!this->layer(looked_at_).io().is_as_opened()) pixels_changed_ = true;
+  }
+}
+
+void LayersPreview::expect_changes() {
+  if (check_ || !complete_) return;
+  std::vector<const LoadedLayer*> layers;
+  for (const auto& layer : layers_) layers.push_back(layer.get());
+  check_ = std::make_unique<PixelCheck>(std::move(layers));
+  next_selection_ = std::make_shared<LayerSelection>(layers_.front()->io().drawable());
+}
+
+const ui::Selection& LayersPreview::selection() const {
+  static const ui::Selection unknown;
+  return selection_ ? selection_->shown() : unknown;
+}
+
+std::shared_ptr<const LayerSelection> LayersPreview::selected() const {
+  const std::lock_guard lock(mutex_);
+  return selection_;
 }
 
 bool LayersPreview::load_wanted(int64_t end) {
@@ -136,7 +187,7 @@ bool LayersPreview::ready(const ui::PreviewJob& job) {
   box.rect = {box.rect.x << shift, box.rect.y << shift, box.rect.width << shift,
               box.rect.height << shift};
   wanted_ = Wanted{box, !known};
-  bool read = !wanted_->noise || have_read(noise_layers_);
+  bool read = selection_ && (!wanted_->noise || have_read(noise_layers_));
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
     read = read && layer(z).is_loaded(box.rect);
   }
@@ -186,32 +237,73 @@ Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
   return status;
 }
 
-Status LayersPreview::denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
-                                   const Callbacks& callbacks, ui::Bitmap& target, Report& report) {
+Status LayersPreview::denoise_part(const ui::PreviewJob& job, const NoiseModel& noise,
+                                   const Callbacks& callbacks, const MutableImage& into,
+                                   Report& report) {
   const Params params = job.coarse ? coarse_params(job.params, 0) : job.params;
-  const Encoding& encoding = layer(job.layer).io().encoding();
   VolumeBox box;
-  Status status = filter_.needed(params, noise, {encoding.format, width(), height(), count()},
-                                 {job.rect, job.layer, 1}, box);
+  const Status status = filter_.needed(params, noise, {format(), width(), height(), count()},
+                                       {into.rect, job.layer, 1}, box);
   if (!status.ok()) return status;
   std::vector<ConstImage> sources;
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
     sources.push_back(layer(z).pixels().image());
   }
-  PixelBuffer output(encoding.format, width(), height(), job.rect);
-  const MutableImage into = output.writable();
-  status = filter_.run(params, noise, {count(), box.first, sources},
-                       {count(), job.layer, {&into, 1}}, callbacks, report);
-  if (!status.ok()) return status;
-  target = ui::Bitmap(job.rect);
-  babl_process(babl_fish(encoding.engine, display_format()), output.at(job.rect.x, job.rect.y),
-               target.pixels.data(), static_cast<long>(job.rect.area()));
+  return filter_.run(params, noise, {count(), box.first, sources}, {count(), job.layer, {&into, 1}},
+                     callbacks, report);
+}
+
+// Pixels outside of the selection are the layer's own.
+Status LayersPreview::denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
+                                   const Callbacks& callbacks, const Outcome& outcome) {
+  const Rect part = intersect(job.rect, outcome.selection.rect());
+  PixelBuffer output(format(), width(), height(), job.rect);
+  if (part != job.rect) {
+    const PixelBuffer& source = layer(job.layer).pixels();
+    for (int32_t y = job.rect.y; y < job.rect.bottom(); ++y) {
+      std::memcpy(output.at(job.rect.x, y), source.at(job.rect.x, y),
+                  static_cast<size_t>(output.row_bytes()));
+    }
+  }
+  if (!part.empty()) {
+    const MutableImage into{format(),          width(), height(), part, output.at(part.x, part.y),
+                            output.row_bytes()};
+    const Status status = denoise_part(job, noise, callbacks, into, outcome.report);
+    if (!status.ok()) return status;
+  }
+  outcome.target = ui::Bitmap(job.rect);
+  finish_full(job, outcome.selection, output, outcome.target);
   return {};
 }
 
+// Through the layer's own format, whose steps may be coarser than the screen's, and the selection.
+void LayersPreview::finish_full(const ui::PreviewJob& job, const LayerSelection& selection,
+                                PixelBuffer& output, ui::Bitmap& target) const {
+  const Encoding& encoding = layer(job.layer).io().encoding();
+  const Babl* to_display = babl_fish(encoding.native, display_format());
+  const PixelBuffer& source = layer(job.layer).pixels();
+  const Rect& rect = job.rect;
+  std::vector<uint8_t> original(size_t(rect.width) * encoding.native_bytes());
+  std::vector<uint8_t> result(original.size());
+  for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+    const uint8_t* row = output.at(rect.x, y);
+    if (!encoding.direct() || !selection.whole()) {
+      babl_process(babl_fish(encoding.engine, encoding.native), source.at(rect.x, y),
+                   original.data(), rect.width);
+      restore_native(encoding, original.data(), source.at(rect.x, y), row, result.data(),
+                     rect.width);
+      if (!selection.whole()) {
+        selection.merge(encoding.native, rect.x, y, rect.width, original.data(), result.data());
+      }
+      row = result.data();
+    }
+    babl_process(to_display, row, target.at(rect.x, y), rect.width);
+  }
+}
+
 Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
-                                      const Callbacks& callbacks, ui::Bitmap& target,
-                                      Report& report) {
+                                      const Callbacks& callbacks, const Outcome& outcome) {
+  ui::Bitmap& target = outcome.target;
   const Params params = coarse_params(job.params, job.reduction);
   const NoiseModel reduced = reduced_noise(noise, job.reduction);
   const Rect whole = ui::at_level(layer(job.layer).io().whole(), job.reduction);
@@ -228,9 +320,13 @@ Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseMode
   }
   const MutableImage into = pixels.target(target, whole.width, whole.height);
   status = filter_.run(params, reduced, {count(), box.first, sources},
-                       {count(), job.layer, {&into, 1}}, callbacks, report);
-  if (status.ok()) pixels.finish(target);
-  return status;
+                       {count(), job.layer, {&into, 1}}, callbacks, outcome.report);
+  if (!status.ok()) return status;
+  pixels.finish(target);
+  if (!outcome.selection.whole()) {
+    outcome.selection.merge(job.reduction, layer(job.layer).level(job.reduction), target);
+  }
+  return {};
 }
 
 Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
@@ -243,11 +339,13 @@ Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callba
   NoiseModel noise;
   if (Status status = noise_for(job.params, noise); !status.ok()) return status;
   Report report;
-  const Status status = job.reduction > 0
-                            ? denoise_reduced(job, noise, callbacks, result.bitmap, report)
-                            : denoise_full(job, noise, callbacks, result.bitmap, report);
+  const std::shared_ptr<const LayerSelection> selection = selected();
+  const Outcome outcome{*selection, result.bitmap, report};
+  const Status status = job.reduction > 0 ? denoise_reduced(job, noise, callbacks, outcome)
+                                          : denoise_full(job, noise, callbacks, outcome);
   if (!status.ok()) return status;
   ui::PreviewInfo& info = result.info;
+  info.spared = intersect(job.rect, selection->rect()).empty();
   info.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
   info.measured = job.params.auto_sigma;
   info.confidence = confidence_of(noise);
@@ -274,6 +372,7 @@ void LayersPreview::pick_area(const Rect& visible) {
 }
 
 Status LayersPreview::measure_area(ui::AreaMeasurement& measured) {
+  if (!complete_) return {ErrorCode::kCancelled, "cancelled"};
   int32_t index = 0;
   Rect rect;
   std::vector<uint8_t> picked;
@@ -302,6 +401,7 @@ Status LayersPreview::measure_area(ui::AreaMeasurement& measured) {
 }
 
 Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
+  if (!complete_) return {ErrorCode::kCancelled, "cancelled"};
   Params params;
   params.auto_sigma = true;
   NoiseModel noise;
@@ -320,16 +420,6 @@ Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
     }
   }
   return {};
-}
-
-std::vector<ui::DeviceChoice> LayersPreview::devices() {
-  std::vector<ui::DeviceChoice> choices;
-  for (const DeviceInfo& device : engine_.devices()) {
-    if (device.usable && device.name != "cpu") {
-      choices.push_back({device.name, device.description + " (" + device.name + ")"});
-    }
-  }
-  return choices;
 }
 
 }  // namespace grainless

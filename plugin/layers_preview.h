@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,39 +11,52 @@
 
 #include "engine/denoise.h"
 #include "layer_filter.h"
+#include "layer_selection.h"
 #include "loaded_layer.h"
+#include "pixel_check.h"
 #include "target.h"
 #include "ui/preview_source.h"
 
 namespace grainless {
 
-// The layers that the dialog previews, one at a time; others are read as far as its pixels depend
-// on them. Layer indices count from 0, from the bottom up.
-class LayersPreview final : public ui::PreviewSource, public ui::LayerList {
+// Layers that are filtered together, of which the dialog previews one at a time; others are read as
+// far as its pixels depend on them. Layer indices count from 0, from the bottom up. The layers are
+// those of the moment when each part was read: another size, or other pixels, take another preview.
+class LayersPreview {
  public:
   // Of one size and format. `filter` outlives the preview.
   LayersPreview(Engine& engine, LayerFilter& filter, const Drawables& layers, int32_t shown);
 
-  int32_t width() const override { return layers_.front()->io().width(); }
-  int32_t height() const override { return layers_.front()->io().height(); }
-  bool has_colour() const override { return format().colours() == 3; }
-  Rect target() const override { return target_; }
-  bool load_some(const Rect& first) override;
-  double loaded() const override;
-  bool ready(const ui::PreviewJob& job) override;
-  const ui::Bitmap& original(int32_t level) const override;
-  Status denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
-                 ui::PreviewResult& result) override;
-  std::vector<ui::DeviceChoice> devices() override;
-  bool has_selection() const override;
-  void pick_area(const Rect& visible) override;
-  Status measure_area(ui::AreaMeasurement& measured) override;
-  Status measure_layer(int32_t layer, ui::NoisePicture& picture) override;
-  void stop() override { stopped_.cancel(); }
+  // As ui::PreviewSource has them.
+  int32_t width() const { return layers_.front()->io().width(); }
+  int32_t height() const { return layers_.front()->io().height(); }
+  bool has_colour() const { return format().colours() == 3; }
+  Rect target() const { return shown_layer().io().selected(); }
+  const ui::Selection& selection() const;
+  bool load_some(const Rect& first);
+  double loaded() const;
+  bool ready(const ui::PreviewJob& job);
+  const ui::Bitmap& original(int32_t level) const;
+  Status denoise(const ui::PreviewJob& job, const Callbacks& callbacks, ui::PreviewResult& result);
+  bool has_selection() const;
+  void pick_area(const Rect& visible);
+  Status measure_area(ui::AreaMeasurement& measured);
+  Status measure_layer(int32_t layer, ui::NoisePicture& picture);
+  void stop() { stopped_.cancel(); }
 
-  std::vector<std::string> names() const override;
-  int32_t shown() const override { return shown_; }
-  void show(int32_t layer) override;
+  int32_t shown() const { return shown_; }
+  void show(int32_t layer);
+
+  // Main thread: how the layers in GIMP differ from what is previewed. look() compares what costs
+  // next to nothing, and after expect_changes() load_some() compares everything once all is read.
+  // A changed selection is read and then used; each of the answers is given once.
+  void look();
+  void expect_changes();
+  bool is_checking() const { return check_ != nullptr; }
+  // Whether load_some() has work that nobody has asked for in another way.
+  bool has_work() const { return unreadable_.ok() && (check_ || next_selection_); }
+  bool pixels_changed() const { return pixels_changed_; }
+  bool selection_changed() { return std::exchange(selection_changed_, false); }
 
   // What denoise() measured, when it did, looking for what these params look for; and the pixels of
   // the layers that it measured.
@@ -55,6 +69,9 @@ class LayersPreview final : public ui::PreviewSource, public ui::LayerList {
     VolumeBox box;
     bool noise = false;
   };
+  bool load_selection(int64_t end);
+  bool check_some(int64_t end);
+  std::shared_ptr<const LayerSelection> selected() const;
   bool load_wanted(int64_t end);
   bool load_whole(const std::vector<int32_t>& layers, int64_t end);
   bool have_read(const std::vector<int32_t>& layers) const;
@@ -66,10 +83,20 @@ class LayersPreview final : public ui::PreviewSource, public ui::LayerList {
   // What need not be measured any more.
   std::optional<NoiseModel> known_noise(const Params& params) const;
   Status noise_for(const Params& params, NoiseModel& noise);
+  // What the worker makes of a job: the pixels, and how they came about.
+  struct Outcome {
+    const LayerSelection& selection;
+    ui::Bitmap& target;
+    Report& report;
+  };
   Status denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
-                      const Callbacks& callbacks, ui::Bitmap& target, Report& report);
+                      const Callbacks& callbacks, const Outcome& outcome);
+  Status denoise_part(const ui::PreviewJob& job, const NoiseModel& noise,
+                      const Callbacks& callbacks, const MutableImage& into, Report& report);
+  void finish_full(const ui::PreviewJob& job, const LayerSelection& selection, PixelBuffer& output,
+                   ui::Bitmap& target) const;
   Status denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
-                         const Callbacks& callbacks, ui::Bitmap& target, Report& report);
+                         const Callbacks& callbacks, const Outcome& outcome);
 
   Engine& engine_;
   LayerFilter& filter_;
@@ -77,9 +104,14 @@ class LayersPreview final : public ui::PreviewSource, public ui::LayerList {
   std::vector<std::unique_ptr<LoadedLayer>> layers_;
   int32_t shown_;
   Screen screen_;
-  Rect target_;
   std::optional<Wanted> wanted_;
-  Status unreadable_;  // why no more was read
+  Status unreadable_;                                // why no more was read
+  std::shared_ptr<const LayerSelection> selection_;  // none before it was read
+  std::shared_ptr<LayerSelection> next_selection_;   // being read
+  std::unique_ptr<PixelCheck> check_;
+  int32_t looked_at_ = 0;  // the layer that look() asked for last
+  bool pixels_changed_ = false, selection_changed_ = false;
+  std::atomic<bool> complete_ = false;  // all that is measured was read
   CancelToken stopped_;
   mutable std::mutex mutex_;
   // By NoiseKind.

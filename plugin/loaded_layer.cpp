@@ -18,7 +18,8 @@ LoadedLayer::LoadedLayer(GimpDrawable* drawable)
       columns_((io_.width() + kChunkWidth - 1) / kChunkWidth),
       rows_((io_.height() + kChunkHeight - 1) / kChunkHeight),
       left_(columns_ * rows_),
-      loaded_(size_t(columns_) * rows_) {}
+      loaded_(size_t(columns_) * rows_),
+      sums_(loaded_.size()) {}
 
 void LoadedLayer::allocate() {
   for (int32_t level = 1; level < ui::kLevels; ++level) {
@@ -63,7 +64,7 @@ void LoadedLayer::load_chunk(int32_t index) {
   ui::Bitmap own;
   if (screen_ == nullptr) own = ui::Bitmap(rect);
   ui::Bitmap& display = screen_ != nullptr ? screen_->pixels : own;
-  if (loaded_[index] == 0) io_.read(rect, *pixels_);
+  if (loaded_[index] == 0) sums_[index] = io_.read(rect, *pixels_);
   for (int32_t y = rect.y; y < rect.bottom(); ++y) {
     babl_process(to_display_, pixels_->at(rect.x, y), display.at(rect.x, y), rect.width);
   }
@@ -87,6 +88,10 @@ bool LoadedLayer::load(const Rect& rect, int64_t end) {
     load_chunk(index);
   }
   return true;
+}
+
+bool LoadedLayer::is_unchanged(int32_t index, GeglBuffer* now) const {
+  return loaded_[index] == 0 || io_.checksum_of(now, chunk(index)) == sums_[index];
 }
 
 bool LoadedLayer::is_loaded(const Rect& rect) const {

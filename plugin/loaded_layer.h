@@ -36,6 +36,9 @@ class LoadedLayer {
   // Chunks that are to be read, and how many there are of them in all.
   int32_t left() const { return left_; }
   int32_t chunks() const { return columns_ * rows_; }
+  // Whether a chunk that was read is what `now`, a buffer of the layer, holds. What wasn't read
+  // counts as unchanged.
+  bool is_unchanged(int32_t index, GeglBuffer* now) const;
 
  private:
   Rect chunk(int32_t index) const;
@@ -51,6 +54,7 @@ class LoadedLayer {
   Screen* screen_ = nullptr;
   int32_t columns_, rows_, left_;
   std::vector<char> loaded_;
+  std::vector<uint64_t> sums_;  // of the chunks that were read
 };
 
 }  // namespace grainless

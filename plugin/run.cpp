@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -149,6 +150,8 @@ GimpValueArray* run(const Call& call, const MakeJob& make_job) {
 JobSubject subject_of(GimpImage* image, const Drawables& chosen) {
   JobSubject subject{.image = image, .refusal = [=] { return refusal(image, chosen); }};
   for (GimpDrawable* drawable : chosen) subject.groups.push_back({drawable});
+  const auto seen = std::find_if(chosen.begin(), chosen.end(), is_seen);
+  if (seen != chosen.end()) subject.shown = static_cast<int32_t>(seen - chosen.begin());
   return subject;
 }
 

@@ -88,6 +88,13 @@ std::string item_name(GimpItem* item) {
   return text;
 }
 
+bool is_seen(GimpDrawable* drawable) {
+  for (GimpItem* item = GIMP_ITEM(drawable); item != nullptr; item = gimp_item_get_parent(item)) {
+    if (!gimp_item_get_visible(item)) return false;
+  }
+  return true;
+}
+
 std::string refusal(GimpImage* image, const Drawables& drawables) {
   if (!gimp_image_is_valid(image)) {
     return _("The image was closed while the filter was open: nothing was changed.");

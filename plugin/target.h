@@ -17,6 +17,9 @@ using Drawables = std::vector<GimpDrawable*>;
 
 std::string item_name(GimpItem* item);
 
+// Whether the image shows it: a group that is hidden hides what is in it.
+bool is_seen(GimpDrawable* drawable);
+
 // Why the filter can't work on one of them: GIMP stays usable while the dialog is open, and the
 // image may have been closed or a layer deleted since the run got them.
 std::string refusal(GimpImage* image, const Drawables& drawables);

@@ -10,8 +10,8 @@ OPTIONS = ["--language=C++", "--from-code=UTF-8", "--no-location", "--keyword", 
            "--add-comments=TRANSLATORS"]
 FOLDERS = ("engine", "cuda", "ui", "plugin")
 SPEAKING = ("ui", "plugin")  # whatever looks like words there is for users
-# Words for GIMP's plug-in browser and the like, the same in every language.
-NAMES = {"The Grainless authors", "The Grainless authors, MIT", "Grainless", "CPU"}
+# Words for GIMP's plug-in browser and the like, the same in every language, and babl's name of a format.
+NAMES = {"The Grainless authors", "The Grainless authors, MIT", "Grainless", "CPU", "RGBA float"}
 # Errors of these kinds reach users; others are the program's own mistakes, or a cancel that nobody reads about.
 USERS_ERRORS = "kBadInput|kBadParameter|kDeviceUnavailable|kDeviceFailed"
 

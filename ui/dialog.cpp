@@ -26,6 +26,7 @@ namespace {
 constexpr int kWidth = 1210, kHeight = 840;
 constexpr double kShareOfScreen = 0.94;
 constexpr int kSideWidth = 350;
+constexpr guint kLookPause = 400;  // milliseconds between two looks at what the layers are now
 
 class Dialog {
  public:
@@ -35,24 +36,25 @@ class Dialog {
         params_(params),
         dialog_(new_procedure_dialog(procedure, config, title_of(subject), places.manual)),
         work_(GTK_DIALOG(dialog_)),
-        presets_(std::make_unique<PresetBar>(
-            config, params, places.presets,
-            subject.layers != nullptr ? PresetUse::kStack : PresetUse::kPicture)),
+        presets_(
+            std::make_unique<PresetBar>(config, params, places.presets,
+                                        subject.stack ? PresetUse::kStack : PresetUse::kPicture)),
         controls_(GIMP_PROCEDURE_DIALOG(dialog_), config),
         preview_(std::make_unique<Preview>(subject.source, listener())),
         bar_(std::make_unique<PreviewBar>(*preview_)),
         noise_(std::make_unique<NoisePanel>(*preview_, [this](double s) { use_sigma(s); })) {
-    if (subject.layers != nullptr) {
-      layers_ = std::make_unique<LayerChooser>(*preview_, *subject.layers);
-      preview_->layer_changed(subject.layers->shown());
-    }
+    layers_ = std::make_unique<LayerChooser>(*preview_, subject.layers, subject.stack);
+    preview_->layer_changed(subject.layers.shown());
     build(subject);
     changed_ = g_signal_connect_swapped(
         config_, "notify", G_CALLBACK(+[](Dialog* self) { self->settings_changed(); }), this);
     settings_changed();
+    watch();
   }
 
   ~Dialog() {
+    g_source_remove(watch_);
+    g_signal_handlers_disconnect_by_data(dialog_, this);
     g_signal_handler_disconnect(config_, changed_);
     layers_.reset();
     bar_.reset();
@@ -68,12 +70,12 @@ class Dialog {
       if (status.code() != ErrorCode::kCancelled) return status;
       set_working(false);
     }
-    return std::nullopt;
+    return ended_;
   }
 
  private:
   static const char* title_of(const Subject& subject) {
-    return subject.layers != nullptr ? _("Grainless Denoise Layer Stack") : _("Grainless Denoise");
+    return subject.stack ? _("Grainless Denoise Layer Stack") : _("Grainless Denoise");
   }
 
   Preview::Listener listener() {
@@ -84,29 +86,52 @@ class Dialog {
             [this](const auto& found) { controls_.set_devices(found); },
             [this](int by) {
               if (layers_) layers_->step(by);
-            }};
+            },
+            [this] { look_at_layer(false); }};
+  }
+
+  // The user can go on working in GIMP, which tells nobody what happens there.
+  void watch() {
+    const auto look = +[](gpointer self) -> gboolean {
+      static_cast<Dialog*>(self)->look_at_layer(false);
+      return G_SOURCE_CONTINUE;
+    };
+    watch_ = g_timeout_add(kLookPause, look, this);
+    // Back from GIMP's windows.
+    g_signal_connect(dialog_, "focus-in-event",
+                     G_CALLBACK(+[](GtkWidget*, GdkEvent*, Dialog* self) -> gboolean {
+                       self->look_at_layer(true);
+                       return FALSE;
+                     }),
+                     this);
+    look_at_layer(false);
+  }
+
+  void look_at_layer(bool thorough) {
+    if (working_ || ended_ || watch_ == 0) return;
+    const Situation situation = preview_->look_at_layer(thorough);
+    if (!situation.end.empty()) {
+      ended_ = Status{ErrorCode::kBadInput, situation.end};
+      gtk_dialog_response(GTK_DIALOG(dialog_), GTK_RESPONSE_CANCEL);
+      return;
+    }
+    update_controls();
+    layers_->set_remark(situation.remark);
+    if (refusal_ == situation.refusal) return;
+    refusal_ = situation.refusal;
+    show_state();
   }
 
   void build(const Subject& subject) {
     GtkWidget* halves = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
     gtk_container_set_border_width(GTK_CONTAINER(halves), 12);
     gtk_box_pack_start(GTK_BOX(halves), build_left(subject), TRUE, TRUE, 0);
-    gtk_box_pack_start(GTK_BOX(halves), build_side(), FALSE, FALSE, 0);
+    gtk_box_pack_start(GTK_BOX(halves), build_side(subject.stack), FALSE, FALSE, 0);
     GtkWidget* content = gtk_dialog_get_content_area(GTK_DIALOG(dialog_));
     gtk_box_pack_start(GTK_BOX(content), halves, TRUE, TRUE, 0);
     gtk_widget_show_all(halves);
     gtk_box_pack_start(GTK_BOX(content), work_.build(), FALSE, FALSE, 0);
     set_size();
-  }
-
-  // Which layer is shown, and which ones there are.
-  GtkWidget* build_layers(const Subject& subject) {
-    GtkWidget* row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
-    gtk_box_pack_start(GTK_BOX(row), layers_->widget(), FALSE, FALSE, 0);
-    GtkWidget* what = new_line(50);
-    set_text(what, subject.what);
-    gtk_box_pack_start(GTK_BOX(row), what, TRUE, TRUE, 0);
-    return row;
   }
 
   GtkWidget* build_left(const Subject& subject) {
@@ -126,16 +151,16 @@ class Dialog {
     bar_->add_line(hint);
 
     GtkWidget* left = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
-    if (layers_) gtk_box_pack_start(GTK_BOX(left), build_layers(subject), FALSE, FALSE, 0);
+    gtk_box_pack_start(GTK_BOX(left), layers_->build(subject.what), FALSE, FALSE, 0);
     gtk_box_pack_start(GTK_BOX(left), frame, TRUE, TRUE, 0);
     gtk_box_pack_start(GTK_BOX(left), bar_->widget(), FALSE, FALSE, 0);
     return left;
   }
 
-  GtkWidget* build_side() {
+  GtkWidget* build_side(bool stack) {
     GtkWidget* side = gtk_box_new(GTK_ORIENTATION_VERTICAL, 12);
     gtk_box_pack_start(GTK_BOX(side), presets_->widget(), FALSE, FALSE, 0);
-    if (layers_) {
+    if (stack) {
       gtk_box_pack_start(GTK_BOX(side), controls_.column(ParamGroup::kStack), FALSE, FALSE, 0);
     }
     gtk_box_pack_start(GTK_BOX(side),
@@ -175,18 +200,22 @@ class Dialog {
 
   // While the filter works its settings stand still, and the processor is the filter's.
   void set_working(bool working) {
+    working_ = working;
     preview_->set_paused(working);
     gtk_widget_set_sensitive(side_, !working);
   }
 
   void settings_changed() {
     const Params params = params_();
-    controls_.update_sensitivity(params, preview_->source().has_colour());
+    update_controls();
     const Status valid = validate(params);
     invalid_ = valid.message();
-    gtk_dialog_set_response_sensitive(GTK_DIALOG(dialog_), GTK_RESPONSE_OK, valid.ok());
     if (valid.ok()) preview_->set_params(params);
     show_state();
+  }
+
+  void update_controls() {
+    controls_.update_sensitivity(params_(), preview_->source().has_colour());
   }
 
   void show_state() {
@@ -198,8 +227,12 @@ class Dialog {
     controls_.show_instead("sigma", params.auto_sigma ? noise_->measured() : std::nullopt);
     std::string device = device_text(model, preview_->loaded());
     if (!model.error().empty()) device = capitalized(model.error());
+    if (!refusal_.empty()) device = refusal_;
     if (!invalid_.empty()) device = capitalized(invalid_);
     set_text(device_, device);
+    if (working_) return;
+    gtk_dialog_set_response_sensitive(GTK_DIALOG(dialog_), GTK_RESPONSE_OK,
+                                      refusal_.empty() && invalid_.empty());
   }
 
   void use_sigma(double sigma) {
@@ -211,14 +244,18 @@ class Dialog {
   GtkWidget* dialog_;
   GtkWidget* side_ = nullptr;
   GtkWidget* device_ = nullptr;
-  std::string invalid_;  // why the settings can't be used
+  std::string invalid_;          // why the settings can't be used
+  std::string refusal_;          // why nothing can be done to the layers as they are
+  std::optional<Status> ended_;  // why the dialog ends by itself
+  bool working_ = false;
   gulong changed_ = 0;
+  guint watch_ = 0;
   WorkPanel work_;
   std::unique_ptr<PresetBar> presets_;
   Controls controls_;
   std::unique_ptr<Preview> preview_;
   std::unique_ptr<PreviewBar> bar_;
-  std::unique_ptr<LayerChooser> layers_;  // of a stack
+  std::unique_ptr<LayerChooser> layers_;
   std::unique_ptr<NoisePanel> noise_;
 };
 

@@ -36,8 +36,9 @@ using Work = std::function<Status(const WorkMonitor&)>;
 // What the dialog is about: a picture, or a stack of layers.
 struct Subject {
   PreviewSource& source;
-  LayerList* layers = nullptr;  // of a stack, with the same source
-  std::string what = {};        // which layers these are, a sentence
+  LayerList& layers;      // with the same source
+  bool stack = false;     // else the layers are denoised one by one
+  std::string what = {};  // which layers a stack is made of, a sentence
 };
 
 // Shows the dialog for the procedure's settings with a live preview of the subject, and does the

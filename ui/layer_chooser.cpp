@@ -4,8 +4,10 @@
 #include <glib/gi18n.h>
 
 #include <algorithm>
-#include <string>
 #include <vector>
+
+#include "lines.h"
+#include "text.h"
 
 namespace grainless::ui {
 namespace {
@@ -22,18 +24,32 @@ void shorten_names(GtkComboBox* combo) {
 
 }  // namespace
 
-LayerChooser::LayerChooser(Preview& preview, LayerList& layers)
+LayerChooser::LayerChooser(Preview& preview, LayerList& layers, bool stack)
     : preview_(preview),
       layers_(layers),
-      count_(0),
-      box_(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6)),
-      combo_(GTK_COMBO_BOX(gtk_combo_box_text_new())) {
-  for (const std::string& name : layers.names()) {
+      stack_(stack),
+      combo_(GTK_COMBO_BOX(g_object_ref_sink(gtk_combo_box_text_new()))),
+      remark_(new_line(90)) {
+  fill_list();
+  gtk_widget_set_no_show_all(remark_, TRUE);
+  g_signal_connect_swapped(combo_, "changed",
+                           G_CALLBACK(+[](LayerChooser* self) { self->chosen(); }), this);
+}
+
+void LayerChooser::fill_list() {
+  for (const std::string& name : layers_.names()) {
     gtk_combo_box_text_prepend_text(GTK_COMBO_BOX_TEXT(combo_), name.c_str());
     ++count_;
   }
   shorten_names(combo_);
-  gtk_combo_box_set_active(combo_, count_ - 1 - layers.shown());
+  gtk_combo_box_set_active(combo_, count_ - 1 - layers_.shown());
+}
+
+GtkWidget* LayerChooser::build(const std::string& what) {
+  GtkWidget* box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
+  gtk_box_pack_end(GTK_BOX(box), remark_, FALSE, FALSE, 0);
+  if (count_ < 2) return box;
+  GtkWidget* row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
   auto* combo = GTK_WIDGET(combo_);
   atk_object_set_name(gtk_widget_get_accessible(combo), _("Layer"));
   gtk_widget_set_tooltip_text(
@@ -41,14 +57,26 @@ LayerChooser::LayerChooser(Preview& preview, LayerList& layers)
                "and Page Down go to the layer above and below."));
   GtkWidget* label = gtk_label_new_with_mnemonic(_("Lay_er"));
   gtk_label_set_mnemonic_widget(GTK_LABEL(label), combo);
-  gtk_box_pack_start(GTK_BOX(box_), label, FALSE, FALSE, 0);
-  gtk_box_pack_start(GTK_BOX(box_), combo, FALSE, FALSE, 0);
-  g_signal_connect_swapped(combo, "changed",
-                           G_CALLBACK(+[](LayerChooser* self) { self->chosen(); }), this);
+  gtk_box_pack_start(GTK_BOX(row), label, FALSE, FALSE, 0);
+  gtk_box_pack_start(GTK_BOX(row), combo, FALSE, FALSE, 0);
+  GtkWidget* others = new_line(50);
+  set_text(others, stack_ ? what
+                          : format(ngettext("One of %d selected layer", "One of %d selected layers",
+                                            static_cast<unsigned long>(count_)),
+                                   count_));
+  gtk_box_pack_start(GTK_BOX(row), others, TRUE, TRUE, 6);
+  gtk_box_pack_start(GTK_BOX(box), row, FALSE, FALSE, 0);
+  return box;
 }
 
 LayerChooser::~LayerChooser() {
   g_signal_handlers_disconnect_by_data(combo_, this);
+  g_object_unref(combo_);
+}
+
+void LayerChooser::set_remark(const std::string& remark) {
+  set_text(remark_, remark);
+  gtk_widget_set_visible(remark_, !remark.empty());
 }
 
 void LayerChooser::step(int by) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Which layer of a stack the preview shows, in the order of GIMP's list of layers: the top one
-// first.
+// Which of several layers the preview shows, in the order of GIMP's list of layers: the top one
+// first; and what is to be known of it.
 #pragma once
 
 #include <gtk/gtk.h>
 
 #include <cstdint>
+#include <string>
 
 #include "preview.h"
 
@@ -13,24 +14,29 @@ namespace grainless::ui {
 
 class LayerChooser {
  public:
-  LayerChooser(Preview& preview, LayerList& layers);
+  // stack: the layers are filtered together.
+  LayerChooser(Preview& preview, LayerList& layers, bool stack);
   ~LayerChooser();
   LayerChooser(const LayerChooser&) = delete;
   LayerChooser& operator=(const LayerChooser&) = delete;
 
-  // A label and a list.
-  GtkWidget* widget() const { return box_; }
+  // A row, which is not shown when it has nothing to say. what: which layers these are.
+  GtkWidget* build(const std::string& what);
+  // About the layer that is shown; may be empty.
+  void set_remark(const std::string& remark);
   // To the next one above (by 1) or below (-1), as far as there is one.
   void step(int by);
 
  private:
   void chosen();
+  void fill_list();
 
   Preview& preview_;
   LayerList& layers_;
-  int32_t count_;
-  GtkWidget* box_;
+  bool stack_;
+  int32_t count_ = 0;
   GtkComboBox* combo_;
+  GtkWidget* remark_;
 };
 
 }  // namespace grainless::ui

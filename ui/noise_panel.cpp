@@ -52,6 +52,12 @@ void NoisePanel::update_button() {
 
 void NoisePanel::update(const Params& params) {
   const PreviewInfo* info = preview_.model().info();
+  if (version_ != preview_.source().version()) {
+    version_ = preview_.source().version();
+    asked_ = -1;
+    sigma_.clear();
+    plot_.set_curves({});
+  }
   if (params.auto_sigma && info != nullptr && info->measured) {
     sigma_ = info->sigma;
     confidence_ = info->confidence;
@@ -71,11 +77,11 @@ void NoisePanel::update(const Params& params) {
 void NoisePanel::measure_layer() {
   const int32_t layer = preview_.model().layer();
   asked_ = layer;
-  preview_.compute_aside([this, layer] {
+  preview_.compute_aside([this, layer, version = version_] {
     auto picture = std::make_shared<NoisePicture>();
     const Status status = preview_.source().measure_layer(layer, *picture);
-    return [this, layer, picture, ok = status.ok()] {
-      if (!ok || layer != preview_.model().layer()) return;
+    return [this, layer, version, picture, ok = status.ok()] {
+      if (!ok || layer != preview_.model().layer() || version != version_) return;
       sigma_ = picture->sigma;
       confidence_ = picture->confidence;
       set_text(estimate_, noise_text(sigma_, confidence_));
@@ -99,6 +105,7 @@ void NoisePanel::measure_area() {
 void NoisePanel::show_area(const Status& status, const AreaMeasurement& measured) {
   measuring_ = false;
   update_button();
+  if (status.code() == ErrorCode::kCancelled) return;  // what was measured is no more
   std::string text = status.ok() ? area_text(measured.sigma) : capitalized(status.message());
   if (!measured.remark.empty()) text += (text.empty() ? "" : "\n") + measured.remark;
   set_text(area_, text);

@@ -42,7 +42,8 @@ class NoisePanel {
   GtkWidget* button_;
   std::vector<double> sigma_;  // of the layer, when it is known
   NoiseConfidence confidence_;
-  int32_t asked_ = -1;  // the layer whose noise is or was measured
+  int32_t asked_ = -1;    // the layer whose noise is or was measured
+  uint64_t version_ = 0;  // of the preview's pixels that this is about
   bool measuring_ = false;
 };
 

@@ -15,15 +15,8 @@ constexpr double kRefresh = 0.05;  // of the layer read, between two renderings
 }  // namespace
 
 Overview::Overview(Preview& preview)
-    : preview_(preview),
-      area_(GTK_WIDGET(g_object_ref_sink(gtk_drawing_area_new()))),
-      scale_(std::min(double(kWidth) / preview.source().width(),
-                      double(kHeight) / preview.source().height())) {
-  const auto side = [&](int32_t length) {
-    return std::max(2, static_cast<int>(std::lround(length * scale_)));
-  };
-  gtk_widget_set_size_request(area_, side(preview.source().width()),
-                              side(preview.source().height()));
+    : preview_(preview), area_(GTK_WIDGET(g_object_ref_sink(gtk_drawing_area_new()))) {
+  set_size();
   gtk_widget_set_halign(area_, GTK_ALIGN_CENTER);
   gtk_widget_set_valign(area_, GTK_ALIGN_CENTER);
   gtk_widget_add_events(area_, GDK_BUTTON_PRESS_MASK | GDK_BUTTON1_MOTION_MASK);
@@ -53,6 +46,15 @@ Overview::~Overview() {
   g_object_unref(area_);
 }
 
+void Overview::set_size() {
+  const int32_t width = preview_.source().width(), height = preview_.source().height();
+  scale_ = std::min(double(kWidth) / width, double(kHeight) / height);
+  const auto side = [&](int32_t length) {
+    return std::max(2, static_cast<int>(std::lround(length * scale_)));
+  };
+  gtk_widget_set_size_request(area_, side(width), side(height));
+}
+
 void Overview::go_to(double x, double y) {
   Viewport viewport = preview_.viewport();
   viewport.centre_on(x / scale_, y / scale_);
@@ -63,6 +65,11 @@ void Overview::update() {
   const double loaded = preview_.loaded();
   if (layer_ != preview_.model().layer()) rendered_ = -1;
   layer_ = preview_.model().layer();
+  if (version_ != preview_.source().version()) {
+    version_ = preview_.source().version();
+    rendered_ = -1;
+    set_size();
+  }
   if (loaded >= rendered_ + kRefresh || (loaded >= 1 && rendered_ < 1)) {
     rendered_ = loaded;
     if (thumbnail_ != nullptr) cairo_surface_destroy(thumbnail_);

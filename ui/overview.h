@@ -23,13 +23,15 @@ class Overview {
   gboolean draw(cairo_t* cairo);
   void go_to(double x, double y);
   void render();
+  void set_size();
 
   Preview& preview_;
   GtkWidget* area_;
-  double scale_;  // of the layer, logical pixels a pixel
+  double scale_ = 1;  // of the layer, logical pixels a pixel
   cairo_surface_t* thumbnail_ = nullptr;
   double rendered_ = -1;  // how much of the layer was read for it
   int32_t layer_ = 0;     // that it is of
+  uint64_t version_ = 0;  // of the source's pixels
 };
 
 }  // namespace grainless::ui

@@ -40,6 +40,7 @@ Preview::Preview(PreviewSource& source, Listener listener)
       listener_(std::move(listener)),
       model_(source.width(), source.height()),
       canvas_(model_, source),
+      version_(source.version()),
       alive_(std::make_shared<bool>(true)) {
   build();
   connect();
@@ -158,11 +159,34 @@ void Preview::set_params(const Params& params) {
 
 void Preview::layer_changed(int32_t layer) {
   model_.set_layer(layer, now());
+  follow_image();
   canvas_.invalidate();
   gtk_widget_queue_draw(area_);
   if (!paused_) start_loading();
   schedule();
   listener_.view_changed();
+}
+
+// Whether there is another image than before.
+bool Preview::follow_image() {
+  if (version_ == source_.version()) return false;
+  version_ = source_.version();
+  model_.set_image(source_.width(), source_.height(), now());
+  return true;
+}
+
+Situation Preview::look_at_layer(bool thorough) {
+  Situation situation = source_.look(thorough);
+  if (!situation.end.empty()) return situation;
+  if (!follow_image() && situation.selection) model_.invalidate(now());
+  if (situation.pixels || situation.selection) {
+    canvas_.invalidate();
+    gtk_widget_queue_draw(area_);
+    schedule();
+    listener_.view_changed();
+  }
+  if (situation.unread && !paused_) start_loading();
+  return situation;
 }
 
 void Preview::set_paused(bool paused) {
@@ -207,7 +231,9 @@ void Preview::pump() {
   if (!job) return;
   if (!source_.ready(*job)) return start_loading();
   model_.start(*job);
-  worker_->submit(*job);
+  PreviewJob versioned = *job;
+  versioned.version = version_;
+  worker_->submit(std::move(versioned));
 }
 
 void Preview::accept(PreviewAnswer answer) {
@@ -225,13 +251,19 @@ void Preview::state_changed() {
 }
 
 bool Preview::load_slice() {
+  const bool reading = source_.loaded() < 1;
   const bool more = source_.load_some(expand(model_.view().visible(), 64));
   if (!more) loader_ = 0;
-  canvas_.invalidate();
-  gtk_widget_queue_draw(area_);
+  if (reading) {
+    canvas_.invalidate();
+    gtk_widget_queue_draw(area_);
+  }
   pump();
-  state_changed();
-  listener_.view_changed();
+  if (reading || !more) {
+    state_changed();
+    listener_.view_changed();
+  }
+  if (!more && listener_.all_read) listener_.all_read();
   return more;
 }
 

@@ -23,6 +23,7 @@ class Preview {
     std::function<void()> view_changed;   // viewport(), the pixels of the original
     std::function<void(const std::vector<DeviceChoice>&)> devices_found;
     std::function<void(int by)> layer_stepped = {};  // by a key: the next one up or down
+    std::function<void()> all_read = {};             // and compared: look_at_layer() may know more
   };
 
   Preview(PreviewSource& source, Listener listener);
@@ -32,6 +33,8 @@ class Preview {
 
   GtkWidget* widget() const { return overlay_; }
   void set_params(const Params& params);
+  // What has become of the layer in the host; the preview follows. thorough: see PreviewSource.
+  Situation look_at_layer(bool thorough);
   // The source is about this layer from now on.
   void layer_changed(int32_t layer);
   // Leaves the processor to others, and takes up its work again.
@@ -56,6 +59,7 @@ class Preview {
   void connect();
   void start_loading();
   void schedule();
+  bool follow_image();
   void pump();
   void state_changed();
   void accept(PreviewAnswer answer);
@@ -93,6 +97,7 @@ class Preview {
   GtkWidget* spinner_ = nullptr;
   GtkWidget* before_mark_ = nullptr;
   GtkWidget* after_mark_ = nullptr;
+  uint64_t version_ = 0;  // of the source
   guint timer_ = 0, loader_ = 0;
   View view_ = View::kResult;
   double split_ = 0.5;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 namespace grainless::ui {
 namespace {
@@ -12,6 +14,7 @@ constexpr int kCheckSize = 8;          // squares behind transparent pixels
 constexpr uint32_t kDimmed = 90;       // of 256: parts of the original that wait for a result
 constexpr int32_t kAmplification = 4;  // of the removed noise
 constexpr int32_t kMidGrey = 128;
+constexpr int32_t kDash = 4;  // pixels of the selection's outline in black, and as many in white
 
 cairo_surface_t* surface_of(const Bitmap& bitmap) {
   // cairo only reads; its interface for surfaces over given memory is not const.
@@ -140,6 +143,44 @@ void PreviewCanvas::draw_bitmap(cairo_t* cairo, const Bitmap& bitmap, const Rect
   cairo_restore(cairo);
 }
 
+// Where a pixel of the view and its neighbour show one inside of the selection and one outside.
+void PreviewCanvas::compose_outline() {
+  const Viewport& view = model_.view();
+  if (outlined_for_ == view) return;
+  outlined_for_ = view;
+  const Selection& selection = source_.selection();
+  outline_ = Bitmap({0, 0, view.width(), view.height()});
+  std::vector<int32_t> columns(static_cast<size_t>(view.width()));
+  for (int32_t x = 0; x < view.width(); ++x) {
+    columns[x] = static_cast<int32_t>(std::floor(view.image_x(x + 0.5))) - selection.rect.x;
+  }
+  std::vector<uint8_t> above(columns.size()), row(columns.size());
+  for (int32_t y = 0; y < view.height(); ++y) {
+    const auto line = static_cast<int32_t>(std::floor(view.image_y(y + 0.5))) - selection.rect.y;
+    const bool within = line >= 0 && line < selection.rect.height;
+    const uint8_t* inside =
+        within ? selection.inside.data() + std::ptrdiff_t{line} * selection.rect.width : nullptr;
+    std::transform(columns.begin(), columns.end(), row.begin(), [&](int32_t column) -> uint8_t {
+      return within && column >= 0 && column < selection.rect.width ? inside[column] : 0;
+    });
+    uint32_t* out = outline_.at(0, y);
+    for (int32_t x = 0; x < view.width(); ++x) {
+      const bool edge = row[x] != (y > 0 ? above[x] : row[x]) || (x > 0 && row[x] != row[x - 1]);
+      if (edge) out[x] = (x + y) / kDash % 2 != 0 ? 0xffffffffu : 0xff000000u;
+    }
+    std::swap(above, row);
+  }
+}
+
+void PreviewCanvas::draw_outline(cairo_t* cairo) {
+  if (source_.selection().inside.empty()) return;
+  compose_outline();
+  cairo_surface_t* surface = surface_of(outline_);
+  cairo_set_source_surface(cairo, surface, 0, 0);
+  cairo_paint(cairo);
+  cairo_surface_destroy(surface);
+}
+
 void PreviewCanvas::draw_original(cairo_t* cairo, const Rect& clip) {
   draw_bitmap(cairo, source_.original(model_.view().level()), clip);
 }
@@ -155,23 +196,28 @@ void PreviewCanvas::draw(cairo_t* cairo, View view, int32_t width, int32_t heigh
     case View::kResult:
     case View::kRemoved:
       draw_composed(cairo, all, view == View::kRemoved);
+      draw_outline(cairo);
       return;
     case View::kOriginal:
       draw_original(cairo, all);
+      draw_outline(cairo);
       return;
     case View::kSplit: {
       const auto line = static_cast<int32_t>(std::lround(split * width));
       draw_original(cairo, {0, 0, line, height});
       draw_composed(cairo, {line, 0, width - line, height}, false);
+      draw_outline(cairo);
       draw_line(cairo, line, height);
       return;
     }
     case View::kSideBySide: {
       const int32_t pane = pane_width(view, width);
       draw_original(cairo, {0, 0, pane, height});
+      draw_outline(cairo);
       cairo_save(cairo);
       cairo_translate(cairo, pane + kGap, 0);
       draw_composed(cairo, {0, 0, pane, height}, false);
+      draw_outline(cairo);
       cairo_restore(cairo);
       return;
     }

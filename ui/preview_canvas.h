@@ -25,8 +25,11 @@ class PreviewCanvas {
   // Where the picture that x belongs to begins.
   static int32_t pane_left(View view, int32_t width, double x);
 
-  // The picture or the original has changed.
-  void invalidate() { composed_for_.reset(); }
+  // The picture, the original or the selection has changed.
+  void invalidate() {
+    composed_for_.reset();
+    outlined_for_.reset();
+  }
   // Device pixels. split: where the line stands, 0..1 of the width.
   void draw(cairo_t* cairo, View view, int32_t width, int32_t height, double split);
 
@@ -39,12 +42,16 @@ class PreviewCanvas {
   void compose(bool removed);
   void draw_original(cairo_t* cairo, const Rect& clip);
   void draw_composed(cairo_t* cairo, const Rect& clip, bool removed);
+  void compose_outline();
+  void draw_outline(cairo_t* cairo);
   void draw_bitmap(cairo_t* cairo, const Bitmap& bitmap, const Rect& clip) const;
 
   const PreviewModel& model_;
   const PreviewSource& source_;
   std::optional<Composed> composed_for_;
   Bitmap composed_;
+  std::optional<Viewport> outlined_for_;
+  Bitmap outline_;  // of the selection, a pixel for each of the view's
 };
 
 }  // namespace grainless::ui

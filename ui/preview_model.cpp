@@ -56,9 +56,7 @@ void PreviewModel::look(const Viewport& view, int64_t now) {
 void PreviewModel::set_params(const Params& params, int64_t now) {
   if (params_ && *params_ == params) return;
   params_ = params;
-  ++settings_;
-  kept_.clear();
-  changed(now);
+  invalidate(now);
 }
 
 // A result of another layer is never shown, not even for a moment.
@@ -77,6 +75,24 @@ void PreviewModel::set_layer(int32_t layer, int64_t now) {
     info_ = std::move(found->info);
     kept_.erase(found);
   }
+  changed(now);
+}
+
+void PreviewModel::set_image(int32_t width, int32_t height, int64_t now) {
+  image_width_ = width;
+  image_height_ = height;
+  view_.set_image(width, height);
+  picture_.clear();
+  coarse_ = false;
+  info_.reset();
+  error_.clear();
+  invalidate(now);
+  oldest_ = settings_;
+}
+
+void PreviewModel::invalidate(int64_t now) {
+  ++settings_;
+  kept_.clear();
   changed(now);
 }
 
@@ -105,7 +121,7 @@ std::optional<PreviewModel::Planned> PreviewModel::plan() const {
   if (missing.empty()) return std::nullopt;
   Planned planned{
       waiting_ ? first_change_ + kDelay : last_change_,
-      {settings_, *params_, layer_, intersect(pixels_of(missing), image), view_.level()}};
+      {settings_, *params_, layer_, 0, intersect(pixels_of(missing), image), view_.level()}};
   if (exact_seconds(planned.job.rect) <= kPrompt) return planned;
   if (!picture_.has_coarse(visible, settings_)) return coarse_job(visible);
   planned.at = last_change_ + kRest;
@@ -115,7 +131,7 @@ std::optional<PreviewModel::Planned> PreviewModel::plan() const {
 
 PreviewModel::Planned PreviewModel::coarse_job(const Rect& visible) const {
   Planned planned{waiting_ ? first_change_ + kDelay : last_change_,
-                  {settings_, *params_, layer_, visible, view_.level(), true}};
+                  {settings_, *params_, layer_, 0, visible, view_.level(), true}};
   // No finer than it is shown, and as coarse as it takes; but not so small that nothing is left to
   // compare.
   int32_t reduction = 0;
@@ -179,7 +195,7 @@ void PreviewModel::start(const PreviewJob& job) {
 // Quick work ends by itself and has something newer to show than what is there. Slow work is worth
 // its while as long as its settings are the newest and some of it is in view.
 bool PreviewModel::outdated() const {
-  if (running_ && running_->layer != layer_) return true;
+  if (running_ && (running_->layer != layer_ || running_->settings < oldest_)) return true;
   if (!running_ || running_->coarse || !waiting_) return false;
   if (exact_seconds(running_->rect) <= kPrompt) return false;
   return running_->settings != settings_ || intersect(running_->rect, view_.visible()).empty() ||
@@ -189,7 +205,7 @@ bool PreviewModel::outdated() const {
 bool PreviewModel::finished(PreviewAnswer answer) {
   running_.reset();
   const PreviewJob& job = answer.job;
-  if (job.layer != layer_) return false;
+  if (job.layer != layer_ || job.settings < oldest_) return false;
   if (!answer.status.ok()) {
     if (answer.status.code() == ErrorCode::kCancelled || job.settings != settings_) return false;
     error_ = answer.status.message();
@@ -197,7 +213,9 @@ bool PreviewModel::finished(PreviewAnswer answer) {
     return false;
   }
   const double pixels = area_of(job.rect) / static_cast<double>(1 << 2 * job.reduction);
-  if (job.coarse) {
+  if (answer.info.spared) {
+    // Says nothing about the others' time.
+  } else if (job.coarse) {
     coarse_rate_ = answer.info.seconds / pixels;
   } else {
     exact_rate_ = answer.info.seconds / pixels;
@@ -207,7 +225,7 @@ bool PreviewModel::finished(PreviewAnswer answer) {
   }
   error_.clear();
   coarse_ = job.coarse;
-  info_ = std::move(answer.info);
+  if (!answer.info.spared || !info_) info_ = std::move(answer.info);
   picture_.add(std::move(answer.piece));
   return true;
 }

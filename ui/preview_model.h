@@ -46,6 +46,10 @@ class PreviewModel {
   // there again, as far as it was kept.
   void set_layer(int32_t layer, int64_t now);
   int32_t layer() const { return layer_; }
+  // The image's pixels are others, and maybe its size is: nothing that was computed is of use.
+  void set_image(int32_t width, int32_t height, int64_t now);
+  // The same image gives another result.
+  void invalidate(int64_t now);
 
   // Milliseconds until due() may have a job; 0: now; none: nothing is to be done, or a job runs.
   std::optional<int64_t> wait(int64_t now) const;
@@ -95,6 +99,7 @@ class PreviewModel {
   std::vector<Kept>
       kept_;  // other layers for the newest params, the last one that showed at the end
   uint64_t settings_ = 0;  // of the newest params
+  uint64_t oldest_ = 0;    // settings of the image as it is now
   std::optional<PreviewJob> running_;
   int64_t first_change_ = 0, last_change_ = 0;  // since the last start
   bool waiting_ = false;                        // for the job that answers first_change_

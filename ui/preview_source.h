@@ -18,9 +18,10 @@ namespace grainless::ui {
 struct PreviewJob {
   uint64_t settings = 0;  // the number of params' change: newer ones are larger
   Params params;
-  int32_t layer = 0;  // of a stack
-  Rect rect;          // of the layer, to be computed
-  int32_t level = 0;  // the finest level that is shown
+  int32_t layer = 0;     // of a stack
+  uint64_t version = 0;  // of the layer's pixels, PreviewSource::version()
+  Rect rect;             // of the layer, to be computed
+  int32_t level = 0;     // the finest level that is shown
   // A quick answer: quality "fast" and automatic sizes, at 1/2^reduction of the resolution.
   bool coarse = false;
   int32_t reduction = 0;
@@ -41,6 +42,7 @@ struct PreviewInfo {
   std::vector<std::string> fallbacks;  // one sentence each
   std::string note;                    // why the picture stays as it is
   double seconds = 0;
+  bool spared = false;  // nothing of the part changes, so nobody had to compute
 };
 
 // A denoised part of the layer, ready for the screen: the job's rect at the job's reduction.
@@ -67,6 +69,23 @@ struct AreaMeasurement {
   std::string remark;         // why not, or what is to be minded
 };
 
+// The selected part of a layer.
+struct Selection {
+  bool whole = true;            // nothing is selected, and so all of the layer changes
+  Rect rect;                    // what it covers of the layer; empty: it misses it
+  std::vector<uint8_t> inside;  // of rect: 1 where half of a pixel or more is selected
+};
+
+// What has become of the layer in the host, whose user can go on working. All texts are sentences.
+struct Situation {
+  std::string end;         // why there is nothing left to work on; else empty
+  std::string refusal;     // why the filter would change nothing as things are; else empty
+  std::string remark;      // what else is to be known of the result; may be empty
+  bool pixels = false;     // version() is another one
+  bool selection = false;  // selection() is another one
+  bool unread = false;     // load_some() has something to do
+};
+
 struct DeviceChoice {
   std::string id;  // as the parameter takes it
   std::string label;
@@ -76,14 +95,22 @@ class PreviewSource {
  public:
   virtual ~PreviewSource() = default;
 
-  // Main thread, constant: the layer's size and the part that the filter will change.
+  // Main thread: the layer's size and the part that the filter will change.
   virtual int32_t width() const = 0;
   virtual int32_t height() const = 0;
   virtual bool has_colour() const = 0;
   virtual Rect target() const = 0;
 
+  // Main thread: rises with every change of the pixels, or of all the above. What was computed for
+  // another version is of no use any more.
+  virtual uint64_t version() const = 0;
+  virtual const Selection& selection() const = 0;
+  // Main thread: compares what can be compared at once with what the host has now. From time to
+  // time, or now if it is to be `thorough`, load_some() compares everything.
+  virtual Situation look(bool thorough) = 0;
+
   // Main thread: reads some more of the layer, a few milliseconds' worth, `first` before the rest.
-  // False: all of it has been read.
+  // False: all of it has been read, and compared where look() wanted that.
   virtual bool load_some(const Rect& first) = 0;
   virtual double loaded() const = 0;  // 0..1
   // Main thread: whether enough was read for the job. If not, load_some() goes on with the rest.

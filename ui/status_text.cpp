@@ -20,7 +20,7 @@ std::string first_line(const PreviewModel& model, double loaded) {
     if (!model.busy()) return {};
     return loaded < 1 ? _("Reading the layer…") : _("Computing the preview…");
   }
-  if (info->device == kNobody) return {};
+  if (info->device == kNobody || info->device.empty()) return {};
   const char* device = info->device.c_str();
   if (!model.busy() && info->seconds < kShort) {
     return format(_("Preview by %s in %.0f ms"), device, std::max(1.0, info->seconds * 1000));

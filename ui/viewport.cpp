@@ -31,6 +31,13 @@ std::span<const double> Viewport::zoom_steps() {
 Viewport::Viewport(int32_t image_width, int32_t image_height)
     : image_width_(image_width), image_height_(image_height) {}
 
+void Viewport::set_image(int32_t width, int32_t height) {
+  image_width_ = width;
+  image_height_ = height;
+  if (fits_) zoom_ = fitting_zoom();
+  place();
+}
+
 void Viewport::resize(int32_t width, int32_t height) {
   left_ += (width - width_) / 2;
   top_ += (height - height_) / 2;

@@ -17,6 +17,8 @@ class Viewport {
 
   Viewport(int32_t image_width, int32_t image_height);
 
+  // Another image: the view's place in it stays, as far as there is such a place.
+  void set_image(int32_t width, int32_t height);
   // The middle stays in the middle; what fits goes on fitting.
   void resize(int32_t width, int32_t height);
   void pan_by(int32_t dx, int32_t dy);  // of the view over the image, in device pixels

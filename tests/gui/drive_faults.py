@@ -60,14 +60,19 @@ def changed_while_working(session, fault, text, sentence, stage, subject=PICTURE
 
 
 def changed_before_ok(session, fault, text, sentence, subject, count):
-    """The dialog is open, its preview done, and then OK."""
+    """The dialog is open, its preview done: it ends by itself when nothing is left to work on, and else has no OK."""
     picture, window = open_window(session, subject, count)
     pauses.at_once(changes.code(picture["image"], picture["layer"], picture["other"], text))
-    time.sleep(0.5)  # the dialog goes on
-    answer = window.end("OK")
-    ok = answer["status"] == "execution-error" and sentence in answer["message"]
+    if sentence == changes.GONE:
+        answer = window.gone()
+        said, ok = answer["message"], answer["status"] == "execution-error"
+    else:
+        said = wait_for("the sentence", lambda: window.label(sentence), 20)
+        ok = not desktop.is_sensitive(window.widget("button", "OK"))
+        answer = window.end("Cancel")
+        ok = ok and answer["status"] == "cancel"
     judge(fault + (", stack" if count > 1 else ""), "dialog open, before OK", "dialog", "one sentence",
-          f"{answer['status']}: {answer['message']}", "" if ok else "not so")
+          f"{answer['status']}: {said}", "" if ok and sentence in said else "not so")
 
 
 def closed(session, when, subject, count):
@@ -81,8 +86,7 @@ def closed(session, when, subject, count):
     window = Window.already_open(session, subject[0])
     wait_for("the preview", lambda: window.label("Preview by"))
     if when == "before OK":
-        session.ask("close_display")
-        click(window.widget("button", "OK"))
+        session.ask("close_display")  # which ends the dialog
     else:
         with meanwhile(STAGES[when], "import time"):
             action = f"Gimp.get_images()[0]\nGimp.Display.get_by_id({session.ask('display_number')}).delete()\n"
@@ -99,7 +103,7 @@ def closed(session, when, subject, count):
 
 
 def gone_while_reading(session, subject, count):
-    """A large layer is deleted while the preview reads it: the dialog says so, and goes on.
+    """A large layer is deleted while the preview reads it: the dialog says so, and ends.
 
     GIMP ends any plug-in that asks for a tile of a deleted layer. The filter looks before every few milliseconds of
     reading; a deletion between that look and the next tile ends the dialog with GIMP's own words.
@@ -111,9 +115,8 @@ def gone_while_reading(session, subject, count):
     log = session.work / "gimp.log"
     before = log.stat().st_size
     pauses.at_once(f"image = Gimp.Image.get_by_id({number})\nimage.remove_layer(image.get_layers()[-1])\n")
-    said = wait_for("the reason", lambda: window.label(changes.GONE) or window.label("Preview by")
-                    or ended_by_gimp(log.read_bytes()[before:].decode(errors="replace")))
-    answer = window.gone() if said == ENDED else window.end("OK")
+    answer = window.gone()
+    said = ended_by_gimp(log.read_bytes()[before:].decode(errors="replace"))
     ok = (said == ENDED and answer["status"] != "success") or \
         (answer["status"] == "execution-error" and changes.GONE in answer["message"])
     judge("layer deleted" + (", stack" if count > 1 else ""), "preview reads it", "dialog", "one sentence",

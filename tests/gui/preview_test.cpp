@@ -42,6 +42,9 @@ class SlowSource final : public PreviewSource {
   int32_t height() const override { return kHeight; }
   bool has_colour() const override { return true; }
   Rect target() const override { return {0, 0, kWidth, kHeight}; }
+  uint64_t version() const override { return 1; }
+  const Selection& selection() const override { return selection_; }
+  Situation look(bool) override { return {}; }
   bool load_some(const Rect&) override { return ++loaded_ < 20; }
   double loaded() const override { return loaded_ / 20.0; }
   bool ready(const PreviewJob&) override { return loaded_ >= 20; }
@@ -75,6 +78,7 @@ class SlowSource final : public PreviewSource {
   std::atomic<int> coarse = 0, exact = 0, exact_ms = 400;
 
  private:
+  Selection selection_;
   std::array<Bitmap, kLevels> originals_;
   int loaded_ = 0;
 };

@@ -15,7 +15,8 @@ import numpy as np  # noqa: E402
 from gi.repository import Gegl, Gimp, Gio  # noqa: E402
 
 folder = pathlib.Path(WORK)  # noqa: F821
-FORMATS = {"u8": (Gimp.Precision.U8_NON_LINEAR, "R'G'B' u8"), "float": (Gimp.Precision.FLOAT_LINEAR, "R~G~B~ float")}
+FORMATS = {"u8": (Gimp.Precision.U8_NON_LINEAR, "R'G'B' u8"), "u8-linear": (Gimp.Precision.U8_LINEAR, "R~G~B~ float"),
+           "u16": (Gimp.Precision.U16_NON_LINEAR, "R~G~B~ float"), "float": (Gimp.Precision.FLOAT_LINEAR, "R~G~B~ float")}
 layer = display = None
 layers = []
 

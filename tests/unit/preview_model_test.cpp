@@ -343,6 +343,59 @@ TEST(PreviewModel, AnotherLayersResultIsNeverTaken) {
   EXPECT_FALSE(model.busy());
 }
 
+TEST(PreviewModel, AnotherImageShowsNothingOfTheOneBefore) {
+  PreviewModel model = model_of(1000, 800);
+  int64_t now = 0;
+  settle(model, kProcessor, now);
+  pan_by(model, 200, 0, now);
+  const auto job = model.due(now += 1000);
+  ASSERT_TRUE(job);
+  model.start(*job);
+  model.set_image(900, 300, now);
+  EXPECT_TRUE(model.outdated());
+  EXPECT_EQ(model.info(), nullptr);
+  EXPECT_FALSE(model.finished(answer_to(*job, kProcessor)));
+  EXPECT_TRUE(model.picture().empty());
+  for (const PreviewJob& next : settle(model, kProcessor, now)) {
+    EXPECT_LE(next.rect.right(), 900);
+    EXPECT_LE(next.rect.bottom(), 300);
+  }
+  EXPECT_FALSE(model.busy());
+}
+
+TEST(PreviewModel, AnotherSelectionIsComputedAnew) {
+  PreviewModel model = model_of(1000, 800);
+  int64_t now = 0;
+  settle(model, kCard, now);
+  EXPECT_FALSE(model.busy());
+  model.invalidate(now);
+  EXPECT_TRUE(model.busy());
+  EXPECT_FALSE(model.picture().empty()) << "what was shown stays until there is something newer";
+  EXPECT_FALSE(settle(model, kCard, now).empty());
+  EXPECT_FALSE(model.busy());
+}
+
+// Parts outside of the selection take no time, which says nothing about the others.
+TEST(PreviewModel, SparedPartsAreNoSignOfAQuickDevice) {
+  PreviewModel model = model_of(4000, 3000);
+  int64_t now = 0;
+  settle(model, kProcessor * 10, now);
+  const std::string device = model.info()->device;
+  pan_by(model, 2000, 0, now);
+  const auto job = model.due(now += 1000);
+  ASSERT_TRUE(job);
+  model.start(*job);
+  PreviewAnswer answer = answer_to(*job, 0);
+  answer.info.spared = true;
+  answer.info.device.clear();
+  EXPECT_TRUE(model.finished(std::move(answer)));
+  EXPECT_EQ(model.info()->device, device);
+  model.invalidate(now);
+  const auto next = model.due(now += 1000);
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(next->coarse) << "exact pixels are still slow";
+}
+
 TEST(PreviewModel, TinyImagesAreNotReduced) {
   PreviewModel model = model_of(40, 30000);
   zoom_to(model, 0.25, 0);

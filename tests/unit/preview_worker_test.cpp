@@ -23,6 +23,9 @@ class SlowSource final : public PreviewSource {
   int32_t height() const override { return 100; }
   bool has_colour() const override { return true; }
   Rect target() const override { return {0, 0, 100, 100}; }
+  uint64_t version() const override { return 1; }
+  const Selection& selection() const override { return selection_; }
+  Situation look(bool) override { return {}; }
   bool load_some(const Rect&) override { return false; }
   double loaded() const override { return 1; }
   bool ready(const PreviewJob&) override { return true; }
@@ -51,11 +54,12 @@ class SlowSource final : public PreviewSource {
   std::atomic<bool> stopped = false;
 
  private:
+  Selection selection_;
   Bitmap original_;
 };
 
 PreviewJob job_of(uint64_t settings, double sigma) {
-  return {settings, with_sigma(sigma), 0, {0, 0, 100, 100}};
+  return {settings, with_sigma(sigma), 0, 0, {0, 0, 100, 100}};
 }
 
 class Answers {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "layer_selection.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace grainless {
+namespace {
+
+constexpr int32_t kRows = 64;  // read in one piece
+
+ui::Selection extent_of(GimpDrawable* drawable) {
+  ui::Selection selection;
+  Rect& rect = selection.rect;
+  selection.whole = gimp_selection_is_empty(gimp_item_get_image(GIMP_ITEM(drawable))) != FALSE;
+  if (!gimp_drawable_mask_intersect(drawable, &rect.x, &rect.y, &rect.width, &rect.height)) {
+    rect = {};
+  }
+  return selection;
+}
+
+// a + (b - a) · weight / 256, channel by channel.
+uint32_t mix(uint32_t a, uint32_t b, uint32_t weight) {
+  const uint32_t even = (a & 0x00ff00ffu) * (256 - weight) + (b & 0x00ff00ffu) * weight;
+  const uint32_t odd = (a >> 8 & 0x00ff00ffu) * (256 - weight) + (b >> 8 & 0x00ff00ffu) * weight;
+  return (even >> 8 & 0x00ff00ffu) | (odd & 0xff00ff00u);
+}
+
+}  // namespace
+
+LayerSelection::LayerSelection(GimpDrawable* drawable)
+    : drawable_(drawable), placement_(placement_of(drawable)), shown_(extent_of(drawable)) {
+  if (whole()) return;
+  GimpSelection* mask = gimp_image_get_selection(gimp_item_get_image(GIMP_ITEM(drawable)));
+  format_ = gimp_drawable_get_format(GIMP_DRAWABLE(mask));
+  row_bytes_ = static_cast<size_t>(babl_format_get_bytes_per_pixel(format_)) * rect().width;
+  values_.resize(row_bytes_ * rect().height);
+  shown_.inside.resize(static_cast<size_t>(rect().area()));
+}
+
+bool LayerSelection::load(int64_t end) {
+  if (whole() || rows_ == rect().height) return true;
+  GimpSelection* mask = gimp_image_get_selection(gimp_item_get_image(GIMP_ITEM(drawable_)));
+  GeglBuffer* buffer = gimp_drawable_get_buffer(GIMP_DRAWABLE(mask));
+  while (rows_ < rect().height && g_get_monotonic_time() < end) {
+    const int32_t rows = std::min(kRows, rect().height - rows_), y = rect().y + rows_;
+    // The selection lives in the image.
+    const GeglRectangle band{rect().x + placement_.x, y + placement_.y, rect().width, rows};
+    gegl_buffer_get(buffer, &band, 1.0, format_, values_.data() + row_bytes_ * rows_,
+                    static_cast<gint>(row_bytes_), GEGL_ABYSS_NONE);
+    rows_ += rows;
+    for (int32_t row = y; row < y + rows; ++row) {
+      const std::vector<float> covered = coverage(rect().x, row, rect().width);
+      std::transform(covered.begin(), covered.end(),
+                     shown_.inside.begin() + std::ptrdiff_t{row - rect().y} * rect().width,
+                     [](float value) { return value >= 0.5f ? 1 : 0; });
+    }
+  }
+  g_object_unref(buffer);
+  return rows_ == rect().height;
+}
+
+bool LayerSelection::covers_the_same(GimpDrawable* drawable) const {
+  const ui::Selection now = extent_of(drawable);
+  return now.whole == whole() && now.rect == rect() &&
+         placement_of(drawable).same_place(placement_);
+}
+
+bool LayerSelection::operator==(const LayerSelection& other) const {
+  return whole() == other.whole() && rect() == other.rect() && values_ == other.values_;
+}
+
+std::vector<float> LayerSelection::coverage(int32_t x, int32_t y, int32_t count) const {
+  std::vector<float> covered(static_cast<size_t>(count));
+  const Rect part = intersect({x, y, count, 1}, rect());
+  if (part.empty()) return covered;
+  const auto pixel = static_cast<size_t>(babl_format_get_bytes_per_pixel(format_));
+  const uint8_t* values = values_.data() + row_bytes_ * static_cast<size_t>(y - rect().y) +
+                          pixel * static_cast<size_t>(part.x - rect().x);
+  babl_process(babl_fish(format_, babl_format("Y float")), values, covered.data() + (part.x - x),
+               part.width);
+  return covered;
+}
+
+void LayerSelection::merge(const Babl* native, int32_t x, int32_t y, int32_t count,
+                           const uint8_t* original, uint8_t* result) const {
+  constexpr int kChannels = 4, kAlpha = 3;
+  const Babl* linear = babl_format_with_space("RGBA float", babl_format_get_space(native));
+  const Babl* to_linear = babl_fish(native, linear);
+  const std::vector<float> covered = coverage(x, y, count);
+  std::vector<float> before(static_cast<size_t>(count) * kChannels), after(before.size());
+  babl_process(to_linear, original, before.data(), count);
+  babl_process(to_linear, result, after.data(), count);
+  for (size_t i = 0; i < covered.size(); ++i) {
+    const float* from = &before[i * kChannels];
+    float* to = &after[i * kChannels];
+    const float alpha = (to[kAlpha] - from[kAlpha]) * covered[i] + from[kAlpha];
+    const float share = alpha != 0 ? covered[i] * to[kAlpha] / alpha : 0;
+    for (int c = 0; c < kAlpha; ++c) to[c] = (to[c] - from[c]) * share + from[c];
+    to[kAlpha] = alpha;
+  }
+  babl_process(babl_fish(linear, native), after.data(), result, count);
+}
+
+void LayerSelection::merge(int32_t level, const ui::Bitmap& original, ui::Bitmap& result) const {
+  const Rect& part = result.rect;
+  for (int32_t y = part.y; y < part.bottom(); ++y) {
+    const std::vector<float> covered = coverage(part.x << level, y << level, part.width << level);
+    const uint32_t* from = original.at(part.x, y);
+    uint32_t* to = result.at(part.x, y);
+    for (int32_t x = 0; x < part.width; ++x) {
+      to[x] = mix(from[x], to[x], static_cast<uint32_t>(covered[size_t(x) << level] * 256));
+    }
+  }
+}
+
+}  // namespace grainless

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""The preview tells the truth about the image as it is now: selections, other pixels and sizes, several layers, and the end
+of all that: drive_live.py WORK"""
+import pathlib
+import sys
+import time
+
+import numpy as np
+
+import desktop
+from desktop import click, find_all, wait_for
+from drive_view import View
+from session import Session
+from steps import main as run
+
+TITLE = "Grainless Denoise"
+WIDTH, HEIGHT = 240, 160  # of a layer that the preview shows whole
+
+
+class Live:
+    """The dialog, opened from the menu, so that the session goes on changing the image meanwhile."""
+
+    def __init__(self, session, settle=True):
+        self.session = session
+        menu = wait_for("the menu", lambda: next(iter(find_all(
+            desktop.application("gimp"), "menu item", lambda name: name.startswith(TITLE + "…"))), None))
+        wait_for("its sensitivity", lambda: desktop.is_sensitive(menu), 20)
+        click(menu)
+        self.window = View.already_open(session, TITLE)
+        if settle:
+            self.window.settled()
+
+    def ask(self, *call):
+        return self.session.ask(*call)
+
+    def picture(self):
+        return self.window.picture(*self.ask("size"))
+
+    def pixels(self):
+        """Those that GIMP has."""
+        width, height = self.ask("size")
+        path = self.session.work / "pixels"
+        self.ask("write_pixels", 0, str(path))
+        return np.frombuffer(path.read_bytes(), np.uint8).reshape(height, width, 3)
+
+    def outline(self):
+        """The pixels that the selection's outline may cover."""
+        width, height = self.ask("size")
+        path = self.session.work / "selection"
+        self.ask("write_selection", str(path))
+        inside = np.frombuffer(path.read_bytes(), np.float32).reshape(height, width) >= 0.5
+        if inside.all():
+            return np.zeros_like(inside)
+        framed = np.pad(inside, ((1, 0), (1, 0)))  # it goes along the layer's borders, too
+        return (inside != framed[:-1, 1:]) | (inside != framed[1:, :-1])
+
+    def ok_possible(self):
+        return desktop.is_sensitive(self.window.widget("button", "OK"))
+
+    def leave(self, button):
+        self.window.press(button)
+        wait_for("the dialog's end", lambda: desktop.application("grainless") is None)
+
+    def compare_with_ok(self, rounding=0):
+        """What is on the screen is what OK makes of the layer; `rounding`: the share of pixels that may be a level off."""
+        self.window.settled()
+        shown, outline, before = self.picture(), self.outline(), self.pixels()
+        self.leave("OK")
+        after = self.pixels()
+        assert not np.array_equal(before, after), "OK changed nothing"
+        off = np.where(outline, 0, np.abs(shown.astype(int) - after).max(axis=-1))
+        assert off.max() <= (rounding > 0) and (off > 0).mean() <= rounding, \
+            f"{(off > 0).sum()} of {off.size} pixels differ, by up to {off.max()}"
+        return before, shown, after, outline
+
+
+def selections_are_previewed(session):
+    session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
+    session.ask("select_feathered", 60, 40, 110, 70, 30)
+    live = Live(session)
+    before, shown, after, outline = live.compare_with_ok()
+    changed = (before != after).any(axis=-1)
+    assert 0.1 < changed.mean() < 0.9, "not a part of the layer"
+    drawn = (shown[outline] != after[outline]).any(axis=-1)
+    assert outline.sum() > 100 and drawn.mean() > 0.9, "no outline of the selection"
+
+
+def formats_are_previewed(session, precision):
+    """The screen's pixels are those of the layer's own format, and not finer ones."""
+    session.ask("open_layer", WIDTH, HEIGHT, precision, 15)
+    session.ask("select_feathered", 20, 20, 110, 90, 10)
+    Live(session).compare_with_ok(0.001 if precision == "float" else 0)
+
+
+def a_selection_elsewhere_is_told(session):
+    """At once when the dialog opens, and when it comes to be so; and the preview follows back."""
+    session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
+    session.ask("offset", -WIDTH // 2, 0)
+    session.ask("select", WIDTH // 2 + 20, 0, 40, HEIGHT)
+    live = Live(session, settle=False)
+    wait_for("the reason", lambda: live.window.label("Nothing is selected on this layer"), 20)
+    assert not live.ok_possible(), "OK, although nothing is selected"
+    session.ask("select", 0, 0, 60, HEIGHT)
+    wait_for("OK", live.ok_possible, 20)
+    live.window.settled()
+    session.ask("select", WIDTH // 2 + 20, 0, 40, HEIGHT)
+    wait_for("no OK", lambda: not live.ok_possible() and live.window.label("Nothing is selected on this layer"), 20)
+    session.ask("select", 0, 0, 60, HEIGHT)
+    wait_for("OK again", live.ok_possible, 20)
+    live.compare_with_ok()
+
+
+def the_preview_follows(session):
+    """A feather that keeps the selection's extent, painting, a lock, another size."""
+    session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
+    session.ask("select", 20, 20, 120, 100)
+    live = Live(session)
+    picture = live.picture()
+    for what, change in (("another selection", ("select", 100, 60, 120, 90)), ("a hole in it", ("deselect", 120, 80, 40, 30)),
+                         ("a brighter layer", ("brighten",))):
+        session.ask(*change)
+        wait_for(f"{what} in the preview", lambda: not np.array_equal(live.picture(), picture) and live.window.settled(), 20)
+        picture = live.picture()
+    session.ask("lock", True)
+    wait_for("the lock", lambda: live.window.label("are locked: unlock them first") and not live.ok_possible(), 20)
+    session.ask("lock", False)
+    wait_for("OK", live.ok_possible, 20)
+    session.ask("scale", 300, 210)
+    wait_for("the new size", lambda: live.window.settled() and not uniform(live.picture()[:, -20:]), 20)
+    time.sleep(1)  # a comparison that is under way
+    live.compare_with_ok()
+
+
+def uniform(pixels):
+    return (pixels == pixels[0, 0]).all()
+
+
+def one_of_several(session):
+    """Layers of several sizes, the first one hidden: a visible one is shown, the list shows the others."""
+    session.ask("open_layer", WIDTH, HEIGHT, "u8", 15, 3)
+    session.ask("vary_layers")
+    live = Live(session)
+    assert live.window.label("One of 3 selected layers"), live.window.labels()
+    first = live.window.selected("Layer")
+    assert first != "layer 1", "a hidden layer"
+    for name, index in (("layer 1", 0), ("layer 2", 1), ("layer 3", 2)):
+        live.window.choose("Layer", name)
+        width, height = session.ask("size", index)
+        wait_for(f"{name} in the preview", lambda: live.window.settled() and not uniform(live.window.picture(width, height)), 20)
+    shown = []
+    for index in range(3):
+        live.window.choose("Layer", f"layer {index + 1}")
+        time.sleep(1)
+        live.window.settled()
+        shown.append(live.window.picture(*session.ask("size", index)))
+    live.leave("OK")
+    for index, expected in enumerate(shown):
+        path = session.work / "pixels"
+        session.ask("write_pixels", index, str(path))
+        pixels = np.frombuffer(path.read_bytes(), np.uint8).reshape(expected.shape)
+        assert np.array_equal(pixels, expected), f"layer {index + 1}"
+
+
+def effects_are_told(session):
+    session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
+    session.ask("add_effect")
+    live = Live(session)
+    wait_for("the remark", lambda: live.window.label("without its layer effects: they come on top"), 20)
+    live.leave("Cancel")
+
+
+def the_end_is_told(session, change, sentence):
+    """One sentence, and no crash."""
+    session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
+    Live(session)
+    session.ask(change)
+    wait_for("the dialog's end", lambda: desktop.application("grainless") is None, 20)
+    gimp = desktop.application("gimp")
+    wait_for("the sentence", lambda: find_all(gimp, "label", lambda text: sentence in text), 20)
+    raw = find_all(gimp, "label", lambda text: "crashed" in text or "Calling error" in text)
+    assert not raw, [label.get_name() for label in raw]
+    if change == "close_image":
+        session.ask("forget_display")
+
+
+def steps(session):
+    session.ask("load", str(pathlib.Path(__file__).with_name("serve_live.py")))
+    yield "a feathered selection", lambda: selections_are_previewed(session)
+    for precision in ("u8-linear", "u16", "float"):
+        yield f"{precision} with a selection", lambda precision=precision: formats_are_previewed(session, precision)
+    yield "a selection elsewhere", lambda: a_selection_elsewhere_is_told(session)
+    yield "the preview follows the image", lambda: the_preview_follows(session)
+    yield "one of several layers", lambda: one_of_several(session)
+    yield "layer effects", lambda: effects_are_told(session)
+    yield "the layer is deleted", lambda: the_end_is_told(session, "delete_layer", "A layer was deleted")
+    yield "the image is closed", lambda: the_end_is_told(session, "close_image", "The image was closed")
+
+
+def main():
+    session = Session(pathlib.Path(sys.argv[1]))
+    return run(session, steps(session))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Changes of the image for drive_live.py: what serve.py loads."""
+
+
+def size(index=0):
+    return layers[index].get_width(), layers[index].get_height()  # noqa: F821
+
+
+def select_feathered(x, y, width, height, radius):
+    select(x, y, width, height)  # noqa: F821
+    Gimp.Selection.feather(layer.get_image(), radius)  # noqa: F821
+
+
+def deselect(x, y, width, height):
+    layer.get_image().select_rectangle(Gimp.ChannelOps.SUBTRACT, x, y, width, height)  # noqa: F821
+
+
+def write_selection(path):
+    """0..1 for the layer's pixels."""
+    selection, (_, x, y) = layer.get_image().get_selection(), layer.get_offsets()  # noqa: F821
+    area = Gegl.Rectangle.new(x, y, layer.get_width(), layer.get_height())  # noqa: F821
+    if Gimp.Selection.is_empty(layer.get_image()):  # noqa: F821
+        values = np.ones(layer.get_width() * layer.get_height(), np.float32).tobytes()  # noqa: F821
+    else:
+        values = selection.get_buffer().get(area, 1.0, "Y float", Gegl.AbyssPolicy.NONE)  # noqa: F821
+    pathlib.Path(path).write_bytes(values)  # noqa: F821
+
+
+def offset(x, y):
+    layer.set_offsets(x, y)  # noqa: F821
+
+
+def brighten():
+    layer.brightness_contrast(0.2, 0)  # noqa: F821
+
+
+def lock(locked):
+    layer.set_lock_content(locked)  # noqa: F821
+
+
+def scale(width, height):
+    Gimp.Selection.none(layer.get_image())  # noqa: F821
+    layer.get_image().scale(width, height)  # noqa: F821
+
+
+def vary_layers():
+    """The first layer hidden, the second one smaller, all selected."""
+    image = layer.get_image()  # noqa: F821
+    layers[0].set_visible(False)  # noqa: F821
+    layers[1].resize(200, 120, -10, -10)  # noqa: F821
+    image.set_selected_layers(layers)  # noqa: F821
+    image.clean_all()
+
+
+def add_effect():
+    effect = Gimp.DrawableFilter.new(layer, "gegl:gaussian-blur", "blur")  # noqa: F821
+    layer.append_filter(effect)  # noqa: F821
+
+
+def delete_layer():
+    layer.get_image().remove_layer(layer)  # noqa: F821
+
+
+def close_image():
+    display.delete()  # noqa: F821
