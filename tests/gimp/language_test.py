@@ -30,7 +30,7 @@ def main():
     answer = work / "answer.json"
     answer.unlink(missing_ok=True)
     speak = ["env", f"LOCPATH={work / 'locales'}", f"LC_ALL={LANGUAGE}.UTF-8", f"LANGUAGE={LANGUAGE}"]
-    run = subprocess.run([gimp_env, work / "profile", plug_ins, *speak, "gimp-console-3.0", "--no-interface", "--no-data",
+    run = subprocess.run([gimp_env, work / "profile", plug_ins, *speak, "gimp-console", "--no-interface", "--no-data",
                           "--no-fonts", "--batch-interpreter=python-fu-eval", "-b",
                           f"exec(open({str(HERE / 'language.py')!r}).read())", "--quit"],
                          env=dict(os.environ, GRAINLESS_ANSWER=str(answer)), capture_output=True, text=True,

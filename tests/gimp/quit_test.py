@@ -61,7 +61,7 @@ def gimp_ends(how, gimp_env, work, plug_ins, environment):
     (pauses.FOLDER / "at").write_text(pauses.STAGES["middle"], encoding="utf-8")
     subprocess.run([gimp_env, "--kept", work / "profile", plug_ins, "env",
                     f"LD_PRELOAD={environment['GRAINLESS_PAUSE_LIBRARY']}",
-                    "gimp-console-3.0", "-i", "--batch-interpreter=python-fu-eval", "-b", script, "--quit"],
+                    "gimp-console", "-i", "--batch-interpreter=python-fu-eval", "-b", script, "--quit"],
                    env=environment, stdout=sys.stderr, stderr=subprocess.STDOUT, timeout=240, check=False)
     assert note.exists(), "the filter never came to its middle"
     pauses.clear()

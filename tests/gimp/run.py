@@ -55,7 +55,7 @@ def main():
                        GRAINLESS_REPORT=str(work / "report.jsonl"), GRAINLESS_TEST_PLUG_INS=str(plug_ins),
                        **add_meanwhile(plug_ins, work, pause))
     script = f"exec(open({str(HERE / 'cases.py')!r}).read())"
-    run = subprocess.run([gimp_env, work / "profile", plug_ins, "env", f"LD_PRELOAD={pause}", "gimp-console-3.0", "-i",
+    run = subprocess.run([gimp_env, work / "profile", plug_ins, "env", f"LD_PRELOAD={pause}", "gimp-console", "-i",
                           "--batch-interpreter=python-fu-eval", "-b", script, "--quit"],
                          env=environment, capture_output=True, text=True, errors="replace", check=False)
     sys.stderr.write(run.stdout + run.stderr)

@@ -99,7 +99,7 @@ class Gimp:
         for path in work.glob("answer[0-9]*"):
             path.unlink()
         script = f"WORK={str(work)!r}; exec(open({str(work / 'answer.py')!r}).read())"
-        self.process = subprocess.Popen(["gimp-3.0", "--no-splash", str(picture), "--batch-interpreter=python-fu-eval",
+        self.process = subprocess.Popen(["gimp", "--no-splash", str(picture), "--batch-interpreter=python-fu-eval",
                                          "-b", script], stdout=self.log, stderr=subprocess.STDOUT)
         self.number = 0
 

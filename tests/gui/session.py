@@ -22,7 +22,7 @@ class Session:
         environment = dict(os.environ)
         if "GRAINLESS_PAUSE_LIBRARY" in environment:  # tests/gimp/pause.cpp
             environment["LD_PRELOAD"] = environment["GRAINLESS_PAUSE_LIBRARY"]
-        self.process = subprocess.Popen(["gimp-3.0", "--no-splash", "--batch-interpreter=python-fu-eval", "-b", script],
+        self.process = subprocess.Popen(["gimp", "--no-splash", "--batch-interpreter=python-fu-eval", "-b", script],
                                         stdout=self.log, stderr=subprocess.STDOUT, env=environment)
 
     def start(self, call, *arguments):

@@ -19,7 +19,7 @@ cp libhwy.so.1 /usr/lib/x86_64-linux-gnu/
 export HOME=/root LANG=C.UTF-8 XDG_RUNTIME_DIR=/tmp/run NO_AT_BRIDGE=1 DISPLAY=:78
 export GIMP3_DIRECTORY=/root/profile GRAINLESS_REPORT=$out/report.jsonl
 mkdir -p "$GIMP3_DIRECTORY"
-version=$(gimp-3.0 --version | grep -o '3\.[0-9.]*' | head -n 1)
+version=$(gimp --version | grep -o '3\.[0-9.]*' | head -n 1)
 cat >"$GIMP3_DIRECTORY/gimprc" <<GIMPRC
 (show-welcome-dialog no)
 (check-updates no)
@@ -53,7 +53,7 @@ stack="(script-fu-use-v3) (let* ($(frames)) (plug-in-grainless-denoise-stack #:r
   #:drawables (gimp-image-get-layers image) #:depth 7))"
 stack_dialog="(script-fu-use-v3) (let* ($(frames)) (gimp-display-new image) (plug-in-grainless-denoise-stack
   #:run-mode RUN-INTERACTIVE #:image image #:drawables (gimp-image-get-layers image)))"
-timeout 100 gimp-console-3.0 --batch-interpreter plug-in-script-fu-eval -b '(script-fu-use-v3)' -b "(script-fu-use-v3) $(procedure in8.tif)" \
+timeout 100 gimp-console --batch-interpreter plug-in-script-fu-eval -b '(script-fu-use-v3)' -b "(script-fu-use-v3) $(procedure in8.tif)" \
   -b "(script-fu-use-v3) $(procedure in16.tif)" -b "$stack" --quit >"$out/batch.log" 2>&1
 result=$?
 echo "gimp-console: $result"
@@ -74,7 +74,7 @@ if [[ -x preview-test ]]; then
 fi
 # Opens GIMP with a dialog, clicks at a place of it and takes a picture: the slider's plus buttons, without a window manager.
 dialog() { # NAME SCHEME X Y
-  G_MESSAGES_DEBUG=grainless gimp-3.0 --no-splash --batch-interpreter plug-in-script-fu-eval -b "$2" >"$out/$1.log" 2>&1 &
+  G_MESSAGES_DEBUG=grainless gimp --no-splash --batch-interpreter plug-in-script-fu-eval -b "$2" >"$out/$1.log" 2>&1 &
   local gimp=$! window i
   for ((i = 0; i < 60; ++i)); do
     sleep 0.5

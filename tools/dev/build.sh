@@ -9,45 +9,60 @@ stage=$build/stage
 plug_ins=$stage$(pkg-config --variable=gimplibdir gimp-3.0 2>/dev/null || true)/plug-ins
 
 # Code for every card that a release serves takes nvcc many minutes; a build for this computer needs that of its own
-# cards. Without a card it is compiled all the same, for the oldest, from which a driver translates for any later one.
+# cards. Without a card tests compile it all the same, for the oldest, from which a driver translates for any later one.
 # nvidia-smi is outside the Debian 13 root only: what it says is handed in.
-cuda_architectures() {
-    local found
-    found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -dc '0-9\n' | sort -u | paste -sd, || true)
-    echo "${found:-75}"
+card_architectures() {
+    nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -dc '0-9\n' | sort -u | paste -sd, || true
 }
-export GRAINLESS_CUDA_ARCH=${GRAINLESS_CUDA_ARCH:-$(cuda_architectures)}
+export GRAINLESS_CARDS=${GRAINLESS_CARDS-$(card_architectures)}
+export GRAINLESS_CUDA_ARCH=${GRAINLESS_CUDA_ARCH:-${GRAINLESS_CARDS:-75}}
+# Steps done and all, and the time that the others take.
+export NINJA_STATUS=${NINJA_STATUS:-'[%f/%t, %W left] '}
 
 # nvcc is not on anybody's PATH by itself.
 use_cuda_toolkit() {
     if [[ -x /usr/local/cuda/bin/nvcc ]]; then PATH=$PATH:/usr/local/cuda/bin; fi
 }
 
-configure() {
-    use_cuda_toolkit
-    [[ -f $checkout/meson.build ]] || die "there is no meson.build in $checkout: nothing to build"
-    if [[ ! -f $meson_dir/build.ninja ]]; then
-        step "configuring $meson_dir"
-        # What no package manager of ours has installed may be missing: a test that needs it says so.
-        local complete=false
-        if command -v apt-get >/dev/null; then complete=true; fi
-        # A warning stops our builds only: a packager's compiler may know others.
-        meson setup --prefix=/usr --buildtype=release --werror -Dplugin=enabled -Dcomplete=$complete \
-            -Dcuda-arch="$GRAINLESS_CUDA_ARCH" \
-            "$meson_dir" "$checkout" >&2 ||
-            die "meson could not configure the build: $meson_dir/meson-logs/meson-log.txt names the reason"
+# Prints the options of a build of 'plug-in', or of 'all'. They share their folder: what the demo has compiled is there
+# for the tests.
+build_options() {
+    local complete=false cuda=auto
+    # What no package manager of ours has installed may be missing: a test that needs it says so.
+    if command -v apt-get >/dev/null; then complete=true; fi
+    if [[ $1 == all ]]; then
+        echo "-Dcomplete=$complete -Dtests=enabled -Dtools=enabled -Dcuda=auto"
+    else
+        if [[ ! $GRAINLESS_CARDS ]]; then cuda=disabled; fi
+        echo "-Dcomplete=false -Dtests=disabled -Dtools=disabled -Dcuda=$cuda"
     fi
 }
 
-compile() {
-    configure
+configure() { # [plug-in]
+    use_cuda_toolkit
+    [[ -f $checkout/meson.build ]] || die "there is no meson.build in $checkout: nothing to build"
+    local mark=$meson_dir/grainless-parts parts=${1:-all} before=
+    if [[ -f $meson_dir/build.ninja ]]; then before=$(cat "$mark" 2>/dev/null || echo all); fi
+    if [[ $before == all || $before == "$parts" ]]; then return; fi
+    local -a options
+    read -ra options < <(build_options "$parts")
+    step "configuring $meson_dir"
+    # A warning stops our builds only: a packager's compiler may know others.
+    meson setup ${before:+--reconfigure} --prefix=/usr --buildtype=release --werror -Dplugin=enabled \
+        -Dcuda-arch="$GRAINLESS_CUDA_ARCH" "${options[@]}" "$meson_dir" "$checkout" >&2 ||
+        die "meson could not configure the build: $meson_dir/meson-logs/meson-log.txt names the reason"
+    echo "$parts" >"$mark"
+}
+
+compile() { # [plug-in]
+    configure "$@"
     step "compiling"
     ninja -C "$meson_dir" >&2 || die "the build failed: the compiler's messages above name the reason"
 }
 
 # The stage is the installed tree under build/: GIMP and the tools find each file where a package would put it.
-build() {
-    compile
+build() { # [plug-in]
+    compile "$@"
     step "installing into $stage"
     # Meson complains of a link that is there already.
     rm -f "$stage"/usr/lib/*/grainless/grainless-cuda.so

@@ -25,7 +25,11 @@ as_root() {
     fi
 }
 
-wanted_packages() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$checkout/tools/dev/packages" | sort -u; }
+# Of the sets that the command needs.
+wanted_packages() {
+    awk -v sets=" ${package_sets:-plug-in all} " '{ sub(/#.*/, "") } /^\[/ { set = " " substr($1, 2, length($1) - 2) " "; next }
+        NF && index(sets, set) { print $1 }' "$checkout/tools/dev/packages" | sort -u
+}
 
 refresh_package_lists() {
     step "refreshing the package lists"

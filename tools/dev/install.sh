@@ -78,7 +78,7 @@ cmd_install() {
     [[ $(environment_kind) == native ]] ||
         die "this system's packages offer no GIMP 3 to build for: './dev gimp' opens GIMP with the filter instead"
     ensure_native
-    build
+    build plug-in
     local profile
     while read -r profile; do install_into "$profile"; done < <(profiles "$series")
 }
