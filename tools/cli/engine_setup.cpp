@@ -28,7 +28,7 @@ std::string module_folder() {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return {};
   const std::filesystem::path folder = program.parent_path();
-  const std::filesystem::path installed = folder.parent_path() / "lib" / "grainless";
+  const std::filesystem::path installed = folder.parent_path() / GRAINLESS_LIBDIR / "grainless";
   return std::filesystem::is_directory(installed, error) ? installed.string() : folder.string();
 }
 
