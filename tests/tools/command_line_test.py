@@ -154,6 +154,81 @@ class Result(CommandLine):
         self.assertEqual(self.names(), ["a-clean.pfm", "a.pgm", "b-clean.pfm", "b.pgm", "c.pgm",
                                         "in.pgm", "out/a.pgm", "out/b.pgm", "out/c.pgm"])
 
+    def make_batch(self):
+        names = ["a", "b", "c", "d", "e"]
+        for name in names:
+            (self.path / f"{name}.pgm").write_bytes(picture(seed=ord(name)))
+        (self.path / "list").write_text("\n".join(f"{name}.pgm" for name in names[1:]) + "\r\n\n")
+        return names
+
+    def outputs_of(self, result):
+        return [json.loads(line)["output"].split("/")[-1][0] for line in result.stdout.splitlines()]
+
+    def test_a_list_of_inputs(self):
+        names = self.make_batch()
+        result = self.denoise("a.pgm", "--list", "list", "-o", "out/", "--json")
+        self.assertEqual(self.outputs_of(result), names)
+        with open(self.path / "list", encoding="ascii") as listed:
+            result = self.denoise("--list", "-", "-o", "out/", "--json", stdin=listed)
+        self.assertEqual(self.outputs_of(result), names[1:])
+        self.refuse("--list", "gone", "-o", "out/", words=["gone", "No such file"])
+        (self.path / "list").write_text("\n")
+        self.refuse("--list", "list", "-o", "out/", words=["INPUT"])
+
+    def test_parts_make_the_whole(self):
+        names = self.make_batch()
+        parts = [self.outputs_of(self.denoise("a.pgm", "--list", "list", "-o", "out/", "--json", "--part", f"{i}/3"))
+                 for i in (1, 2, 3)]
+        self.assertEqual(parts, [["a", "d"], ["b", "e"], ["c"]])
+        self.assertEqual(sorted(sum(parts, [])), names)
+        result = self.denoise("a.pgm", "b.pgm", "-o", "out/", "--json", "--part", "3/3")
+        self.assertEqual((result.stdout, result.stderr), ("", "grainless: 0 done in 0 s\n"))
+        for part in ("0/3", "4/3", "1", "1/0", "a/b", "1/3x", "-1/3"):
+            with self.subTest(part=part):
+                self.refuse("a.pgm", "b.pgm", "-o", "out/", f"--part={part}", words=["I/N", part])
+
+    def test_resume_does_what_is_missing_or_older(self):
+        names = self.make_batch()
+        (self.path / "p.preset").write_text("strength = 60\n")
+        batch = ["a.pgm", "--list", "list", "-o", "out/", "--json", "--resume"]
+        self.assertEqual(self.outputs_of(self.denoise(*batch)), names)
+        result = self.denoise(*batch)
+        self.assertEqual(result.stdout, "")
+        self.assertIn("0 done, 5 up to date", result.stderr)
+        (self.path / "out" / "b.pgm").unlink()
+        now = time.time()
+        os.utime(self.path / "d.pgm", (now + 5, now + 5))
+        self.assertEqual(self.outputs_of(self.denoise(*batch)), ["b", "d"])
+        # Of the whole, then what is missing: parts stay the same however much is done.
+        self.assertEqual(self.outputs_of(self.denoise(*batch, "--part", "1/3")), ["d"])
+        os.utime(self.path / "d.pgm", (now - 5, now - 5))
+        for preset in ("light", "p.preset"):
+            os.utime(self.path / "p.preset", (now - 5, now - 5))
+            self.assertEqual(self.denoise(*batch, "--preset", preset).stdout, "")
+        os.utime(self.path / "p.preset", (now + 9, now + 9))
+        self.assertEqual(self.outputs_of(self.denoise(*batch, "--preset", "p.preset")), names)
+        self.refuse(*batch[:-2], "--resume", "--depth", "3", words=["--resume"])
+        self.refuse(*batch[:-2], "--part", "1/2", "--depth", "3", words=["--part"])
+
+    def test_resume_after_a_kill(self):
+        """What is written is whole, and what isn't is done by the next run."""
+        names = [f"{i}.pgm" for i in range(30)]
+        for name in names:
+            (self.path / name).write_bytes(picture(200, 200))
+        running = subprocess.Popen([GRAINLESS, "--quality", "high", *names, "-o", "out/"], cwd=self.path,
+                                   stderr=subprocess.DEVNULL)
+        while not list(self.path.glob("out/[0-9]*.pgm")):
+            time.sleep(0.01)
+        running.kill()
+        running.wait()
+        written = list(self.path.glob("out/[0-9]*.pgm"))
+        self.assertLess(len(written), len(names))
+        result = self.run_program("--quality", "high", *names, "-o", "out/", "--resume", "--json")
+        self.assertEqual(len(self.outputs_of(result)), len(names) - len(written))
+        self.assertEqual(sorted(path.name for path in (self.path / "out").iterdir()), sorted(names))
+        whole = {(self.path / "out" / name).read_bytes() for name in names}
+        self.assertEqual(len(whole), 1)
+
     def test_a_volume(self):
         self.need_library("one.tif")
         frames = [f"frame-{i}.pgm" for i in range(5)]
@@ -196,7 +271,9 @@ class Result(CommandLine):
                          ["a.pgm", "c.pgm"])
         # Steps of several pictures go on at once; what is said keeps the inputs' order.
         self.assertRegex(result.stderr,
-                         "(?s)grainless: a.pgm -> .*'broken.pgm' is truncated.*c.pgm -> [^\n]*\n$")
+                         "(?s)grainless: a.pgm -> .*'broken.pgm' is truncated.*c.pgm -> [^\n]*\n"
+                         "grainless: 2 done, 1 failed in [^\n]*\n"
+                         "grainless: failed: 'broken.pgm' is truncated[^\n]*\n$")
         self.assertEqual(self.names(), ["a.pgm", "broken.pgm", "c.pgm", "in.pgm", "out/a.pgm",
                                         "out/c.pgm"])
 

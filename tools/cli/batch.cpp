@@ -33,8 +33,7 @@ Batch::Batch(const FileDenoiser& denoiser, const std::vector<Job>& jobs, Progres
 
 int Batch::run() {
   for (size_t i = 0; i < jobs_.size(); ++i) {
-    progress_.start("[" + std::to_string(i + 1) + "/" + std::to_string(jobs_.size()) + "] " +
-                    jobs_[i].input);
+    show(i);
     begin_reading();
     std::future<Picture> current = std::move(reading_.front());
     current.wait();
@@ -50,6 +49,20 @@ int Batch::run() {
   }
   finish_writing(0);
   return code_;
+}
+
+BatchResult Batch::result() {
+  const std::lock_guard lock(mutex_);
+  BatchResult result = result_;
+  result.seconds = clock_.seconds();
+  return result;
+}
+
+void Batch::show(size_t job) {
+  std::string line = "[" + std::to_string(job + 1) + "/" + std::to_string(jobs_.size());
+  const std::string rate = rate_text(job, jobs_.size() - job, clock_.seconds());
+  if (!rate.empty()) line += ", " + rate;
+  progress_.start(line + "] " + jobs_[job].input);
 }
 
 void Batch::begin_reading() {
@@ -88,6 +101,7 @@ void Batch::tell(size_t job, const Picture& picture, const std::exception_ptr& f
     if (failure) std::rethrow_exception(failure);
     for (const std::string& note : picture.notes) progress_.say("note: " + note);
     report_(jobs_[job], picture.outcome);
+    ++result_.done;
   } catch (const Error& error) {
     fail(error);
   }
@@ -104,6 +118,7 @@ void Batch::finish_writing(size_t most_left) {
 void Batch::fail(const Error& error) {
   if (error.code() == ErrorCode::kCancelled) throw error;
   progress_.say(error.what());
+  result_.failures.emplace_back(error.what());
   if (code_ == 0) code_ = exit_code(error.code());
 }
 

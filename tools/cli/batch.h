@@ -10,6 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "batch_clock.h"
+#include "engine/stopwatch.h"
 #include "file_denoiser.h"
 #include "outputs.h"
 #include "progress_line.h"
@@ -31,7 +33,11 @@ class Batch {
   // Throws Error(kCancelled).
   int run();
 
+  // What run() has done, also where it threw.
+  BatchResult result();
+
  private:
+  void show(size_t job);
   void begin_reading();
   void denoise(size_t job, Picture picture);
   void write(size_t job, Picture picture);
@@ -46,6 +52,8 @@ class Batch {
   size_t ahead_ = 1;  // pictures that are read, and written, beside the one that is denoised
   size_t read_ = 0;   // jobs whose reading has begun
   int code_ = 0;
+  BatchResult result_;  // but for its seconds
+  Stopwatch clock_;
 
   std::mutex mutex_;
   std::condition_variable told_;

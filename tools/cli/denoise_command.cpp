@@ -8,6 +8,7 @@
 #include "batch.h"
 #include "engine_setup.h"
 #include "file_denoiser.h"
+#include "inputs.h"
 #include "json_report.h"
 #include "outputs.h"
 #include "preset_option.h"
@@ -74,21 +75,30 @@ void check_noise(const DenoiseOptions& options) {
   }
 }
 
-}  // namespace
+// The pictures of this run, all of the batch's names checked.
+std::vector<Job> plan_jobs(const DenoiseOptions& options, size_t& up_to_date) {
+  const std::vector<Job> all = plan_outputs(options.inputs, options.output, options.reference);
+  const std::vector<Job> part = part_of(all, parse_part(options.part));
+  if (!options.resume) return part;
+  std::vector<std::string> settings;
+  if (!options.preset.empty()) settings.push_back(preset_file(options.preset));
+  std::vector<Job> jobs = unfinished(part, settings);
+  up_to_date = part.size() - jobs.size();
+  return jobs;
+}
 
-int run_denoise(const DenoiseOptions& options) {
-  const Settings preset = options.preset.empty() ? Settings{} : find_preset(options.preset);
-  const Params params = params_from(options.given, preset);
-  if (!options.reference.empty() && options.inputs.size() > 1) {
-    throw Error(ErrorCode::kBadParameter, "--reference takes a single input");
-  }
-  check_noise(options);
-  if (params.depth > 0) return run_volume(options, params);
-  const std::vector<Job> jobs = plan_outputs(options.inputs, options.output, options.reference);
-  ProgressLine progress;
-  for (const std::string& sentence : unused_params(params, options.given)) {
-    progress.say("note: " + sentence);
-  }
+// A single picture's own line says it all.
+void say_result(Batch& batch, size_t up_to_date, const DenoiseOptions& options,
+                ProgressLine& progress) {
+  if (options.inputs.size() < 2) return;
+  BatchResult result = batch.result();
+  result.skipped = up_to_date;
+  for (const std::string& line : result_lines(result)) progress.say(line);
+}
+
+int run_batch(const DenoiseOptions& options, const Params& params, ProgressLine& progress) {
+  size_t up_to_date = 0;
+  const std::vector<Job> jobs = plan_jobs(options, up_to_date);
   Engine engine(engine_options(options.threads));
   engine.prepare(params);
   const FileDenoiser denoiser(engine, options, params, progress);
@@ -96,7 +106,47 @@ int run_denoise(const DenoiseOptions& options) {
   const Batch::Report tell = [&](const Job& job, const Outcome& outcome) {
     report(options, job, outcome, said, progress);
   };
-  return Batch(denoiser, jobs, progress, tell).run();
+  Batch batch(denoiser, jobs, progress, tell);
+  try {
+    const int code = batch.run();
+    say_result(batch, up_to_date, options, progress);
+    return code;
+  } catch (const Error&) {  // cancelled
+    say_result(batch, up_to_date, options, progress);
+    throw;
+  }
+}
+
+void check_inputs(const DenoiseOptions& options, const Params& params) {
+  if (options.inputs.empty()) {
+    throw Error(ErrorCode::kBadParameter, "INPUT is required, or --list with pictures in it");
+  }
+  if (!options.reference.empty() && options.inputs.size() > 1) {
+    throw Error(ErrorCode::kBadParameter, "--reference takes a single input");
+  }
+  if (params.depth > 0 && (options.resume || !options.part.empty())) {
+    throw Error(ErrorCode::kBadParameter,
+                "--resume and --part choose single pictures, and --depth makes one volume of all");
+  }
+}
+
+}  // namespace
+
+int run_denoise(DenoiseOptions options) {
+  const Settings preset = options.preset.empty() ? Settings{} : find_preset(options.preset);
+  const Params params = params_from(options.given, preset);
+  if (!options.list.empty()) {
+    const std::vector<std::string> listed = read_list(options.list);
+    options.inputs.insert(options.inputs.end(), listed.begin(), listed.end());
+  }
+  check_inputs(options, params);
+  check_noise(options);
+  if (params.depth > 0) return run_volume(options, params);
+  ProgressLine progress;
+  for (const std::string& sentence : unused_params(params, options.given)) {
+    progress.say("note: " + sentence);
+  }
+  return run_batch(options, params, progress);
 }
 
 }  // namespace grainless::tools

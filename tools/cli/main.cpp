@@ -42,8 +42,7 @@ void add_host_memory(CLI::App& app, int32_t& mebibytes) {
 
 void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
-  app.add_option("INPUT", options.inputs, "Pictures: PNG, TIFF, JPEG, PGM, PPM, PAM or PFM")
-      ->required();
+  app.add_option("INPUT", options.inputs, "Pictures: PNG, TIFF, JPEG, PGM, PPM, PAM or PFM");
   app.add_option("-o,--output", options.output,
                  text("The result: a file, or for several inputs a folder or a pattern in which "
                       "{} stands for the input's name. Its extension sets the format; the "
@@ -78,11 +77,29 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   add_param_options(app, options.given);
 }
 
+void add_batch_options(CLI::App& app, DenoiseOptions& options) {
+  const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
+  app.add_option("--list", options.list,
+                 text("A file of further inputs, one name a line; - reads the standard input"))
+      ->type_name("FILE")
+      ->group("Batches");
+  app.add_flag("--resume", options.resume,
+               text("Leave out pictures whose result is there and newer than the picture and the "
+                    "preset's file. Other options that changed since are not noticed."))
+      ->group("Batches");
+  app.add_option("--part", options.part,
+                 text("Of all inputs the I-th of N parts: for several computers with the same "
+                      "files. Each takes every N-th picture."))
+      ->type_name("I/N")
+      ->group("Batches");
+}
+
 int denoise_main(int argc, char** argv) {
   CLI::App app("Takes the noise out of photographs.", "grainless");
   app.footer(kFooter);
   DenoiseOptions options;
   add_denoise_options(app, options);
+  add_batch_options(app, options);
   int code = 0;
   return parse_command_line(app, argc, argv, code) ? run_denoise(options) : code;
 }

@@ -71,17 +71,20 @@ Settings read_file(const std::string& path) {
 
 }  // namespace
 
-Settings find_preset(const std::string& wanted) {
-  if (wanted.find('/') != std::string::npos || wanted.ends_with(kPresetExtension)) {
-    return read_file(wanted);
-  }
-  if (const BuiltInPreset* preset = find_built_in_preset(wanted)) return preset->settings();
+std::string preset_file(const std::string& wanted) {
+  if (wanted.find('/') != std::string::npos || wanted.ends_with(kPresetExtension)) return wanted;
+  if (find_built_in_preset(wanted) != nullptr) return {};
   for (const SavedPreset& preset : saved_presets()) {
-    if (preset.name == wanted) return read_file(preset.file);
+    if (preset.name == wanted) return preset.file;
   }
   throw Error(ErrorCode::kBadParameter,
               "there is no preset '" + wanted +
                   "': 'grainless presets' lists them, and a file is named by its path");
+}
+
+Settings find_preset(const std::string& wanted) {
+  const std::string file = preset_file(wanted);
+  return file.empty() ? find_built_in_preset(wanted)->settings() : read_file(file);
 }
 
 void run_presets(bool json) {

@@ -12,6 +12,9 @@ namespace grainless::tools {
 // preset, or of one that the dialog saved. Throws Error(kBadParameter, kBadInput).
 Settings find_preset(const std::string& wanted);
 
+// The file that find_preset() reads; empty for a built-in preset. Throws the same.
+std::string preset_file(const std::string& wanted);
+
 // Lists all presets on stdout.
 void run_presets(bool json);
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "inputs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+
+#include "engine/boundary/status.h"
+#include "tools/image_io/files.h"
+
+namespace grainless::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> read_lines(std::istream& stream) {
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty()) lines.push_back(line);
+  }
+  return lines;
+}
+
+// None for a file that is missing.
+std::optional<fs::file_time_type> changed(const std::string& path) {
+  std::error_code error;
+  const fs::file_time_type time = fs::last_write_time(path, error);
+  return error ? std::nullopt : std::optional(time);
+}
+
+bool parse_number(std::string_view text, int64_t& number) {
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stopped == end;
+}
+
+}  // namespace
+
+std::vector<std::string> read_list(const std::string& path) {
+  if (path == "-") return read_lines(std::cin);
+  const InputFile opened(path);  // says why it can't be read
+  std::ifstream stream(path);
+  std::vector<std::string> lines = read_lines(stream);
+  if (stream.bad()) fail_errno(path, "read");
+  return lines;
+}
+
+Part parse_part(const std::string& text) {
+  Part part;
+  if (text.empty()) return part;
+  const size_t slash = text.find('/');
+  const std::string_view all = text;
+  if (slash == std::string::npos || !parse_number(all.substr(0, slash), part.number) ||
+      !parse_number(all.substr(slash + 1), part.parts) || part.number < 1 ||
+      part.number > part.parts) {
+    throw Error(ErrorCode::kBadParameter,
+                "--part takes I/N, the I-th of N parts, as in 1/4; '" + text + "' is none");
+  }
+  return part;
+}
+
+std::vector<Job> part_of(const std::vector<Job>& jobs, const Part& part) {
+  std::vector<Job> chosen;
+  for (auto i = static_cast<size_t>(part.number - 1); i < jobs.size();
+       i += static_cast<size_t>(part.parts)) {
+    chosen.push_back(jobs[i]);
+  }
+  return chosen;
+}
+
+std::vector<Job> unfinished(const std::vector<Job>& jobs,
+                            const std::vector<std::string>& settings) {
+  std::optional<fs::file_time_type> newest;
+  for (const std::string& file : settings) newest = std::max(newest, changed(file));
+  std::vector<Job> chosen;
+  for (const Job& job : jobs) {
+    const auto output = changed(job.output);
+    const auto input = changed(job.input);
+    // A missing input is reported when its turn comes.
+    if (!output || !input || *output <= *input || output <= newest) chosen.push_back(job);
+  }
+  return chosen;
+}
+
+}  // namespace grainless::tools
