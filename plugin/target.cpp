@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "target.h"
 
+#include <dlfcn.h>
 #include <glib/gi18n.h>
 
 #include <algorithm>
@@ -24,6 +25,31 @@ bool is_of_type(GimpItem* item, const char* type_name) {
   return type != 0 && g_type_is_a(G_OBJECT_TYPE(item), type);
 }
 
+// From GIMP 3.2 on, text, vector and link layers that became pixels keep their type. Only that GIMP
+// can be asked.
+bool is_rasterized(GimpItem* item) {
+  using Ask = gboolean (*)(GimpItem*);
+  static const auto ask =
+      reinterpret_cast<Ask>(dlsym(RTLD_DEFAULT, "gimp_rasterizable_is_rasterized"));
+  return ask != nullptr && is_of_type(item, "GimpRasterizable") && ask(item) != FALSE;
+}
+
+// Of a layer that GIMP draws from something else, and would draw anew.
+std::string drawn_refusal(GimpItem* item) {
+  if (is_rasterized(item)) return {};
+  if (gimp_item_is_text_layer(item)) {
+    return with_name(_("“%s” is a text layer, and denoising would turn its text into pixels: "
+                       "rasterize it first."),
+                     item);
+  }
+  if (is_of_type(item, "GimpVectorLayer") || is_of_type(item, "GimpLinkLayer")) {
+    return with_name(_("“%s” is a vector or link layer without pixels of its own: rasterize it "
+                       "first."),
+                     item);
+  }
+  return {};
+}
+
 // A layer mask shares the fate of its layer, and an item inside of a group that of the group.
 bool is_locked(GimpItem* item) {
   if (gimp_item_is_layer_mask(item)) {
@@ -41,16 +67,7 @@ std::string refusal(GimpDrawable* drawable) {
   if (gimp_item_is_group(item)) {
     return with_name(_("“%s” is a layer group: select the layers inside of it instead."), item);
   }
-  if (gimp_item_is_text_layer(item)) {
-    return with_name(_("“%s” is a text layer, and denoising would turn its text into pixels: "
-                       "rasterize it first."),
-                     item);
-  }
-  if (is_of_type(item, "GimpVectorLayer") || is_of_type(item, "GimpLinkLayer")) {
-    return with_name(_("“%s” is a vector or link layer without pixels of its own: rasterize it "
-                       "first."),
-                     item);
-  }
+  if (const std::string why = drawn_refusal(item); !why.empty()) return why;
   if (is_locked(item)) {
     return with_name(_("The pixels of “%s” are locked: unlock them first."), item);
   }

@@ -117,6 +117,17 @@ def check_text():
     assert text.is_text_layer()
 
 
+def check_rasterized_text():
+    """From GIMP 3.2 on a text layer that became pixels is still one."""
+    image = new_image()
+    text = Gimp.TextLayer.new(image, "Hello", Gimp.context_get_font(), 20, Gimp.Unit.pixel())
+    image.insert_layer(text, None, 0)
+    text.rasterize()
+    assert text.is_text_layer() and text.is_rasterized()
+    denoise(image, [text], **QUICK)
+    assert text.is_text_layer() and text.is_rasterized()
+
+
 def check_locked():
     image = new_image()
     layer = add_layer(image, name="mine")
@@ -186,6 +197,8 @@ def cases():
     yield "several layers", check_several
     yield "group layers are refused", check_group
     yield "text layers are refused", check_text
+    if hasattr(Gimp, "Rasterizable"):
+        yield "rasterized text layers are denoised", check_rasterized_text
     yield "locked layers are refused", check_locked
     yield "masks of locked layers are refused", check_locked_mask
     yield "indexed images are refused", check_indexed
