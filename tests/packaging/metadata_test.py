@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The packages' descriptions agree with the project: metadata_test.py SOURCE_ROOT"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from needed import PLUG_IN, TOOL
+
+ROOT = pathlib.Path(sys.argv[1])
+PACKAGING = ROOT / "packaging"
+
+
+def read(*parts):
+    return ROOT.joinpath(*parts).read_text(encoding="utf-8")
+
+
+def find(pattern, *parts):
+    return re.search(pattern, read(*parts), re.MULTILINE)[1]
+
+
+class Metadata(unittest.TestCase):
+    def test_one_version(self):
+        version = find(r"^  version: '(.+)',$", "meson.build")
+        metainfo = xml.etree.ElementTree.parse(PACKAGING / "org.gimp.GIMP.Plugin.Grainless.metainfo.xml")
+        self.assertEqual(find(r"^grainless \((.+)-\w+\)", "packaging", "debian", "changelog"), version)
+        self.assertEqual(find(r"^Version: +(\S+)$", "packaging", "rpm", "grainless.spec"), version)
+        self.assertEqual(metainfo.find("releases/release").get("version"), version)
+        self.assertEqual(find(r"^## (\S+)", "NEWS.md"), version)
+
+    def test_flatpak_extension(self):
+        manifest = json.loads(read("packaging", "flatpak", "org.gimp.GIMP.Plugin.Grainless.json"))
+        self.assertEqual((manifest["id"], manifest["branch"]), ("org.gimp.GIMP.Plugin.Grainless", "3"))
+        sources = [source for module in manifest["modules"] for source in module["sources"]]
+        highway = next(source for source in sources if "highway" in source.get("url", ""))
+        self.assertEqual(highway["sha256"], find(r"^source_hash = (.+)$", "subprojects", "highway.wrap"))
+        self.assertTrue(all("sha256" in source for source in sources if source["type"] == "archive"))
+        self.assertEqual((manifest["modules"][-1]["sources"][0]["path"]), "../..")
+
+    def test_packages_ask_for_what_the_build_needs(self):
+        """Each -dev package that ./dev installs for engine, plug-in and tools is in Debian's Build-Depends."""
+        wanted = {name for name in re.findall(r"^(lib\S+-dev|nlohmann\S+)$", read("tools", "dev", "packages"), re.MULTILINE)}
+        wanted -= {"libgtest-dev", "libgmock-dev", "libbenchmark-dev", "libclang-rt-19-dev"}
+        self.assertGreater(len(wanted), 8)
+        asked = set(re.findall(r"[\w.+-]+", read("packaging", "debian", "control").split("\n\n", maxsplit=1)[0]))
+        self.assertEqual(wanted - asked, set())
+
+    def test_licences_of_what_is_linked(self):
+        text = read("packaging", "THIRD-PARTY.md").lower()
+        names = {"libjpeg-turbo" if "jpeg" in library else "little cms" if "lcms" in library else "zlib" if library == "libz.so.1"
+                 else re.sub(r"^lib|-?[\d.]*\.so.*|16", "", library) for library in TOOL | PLUG_IN}
+        families = {"gimp": "libgimp", "gimpbase": "libgimp", "gimpui": "libgimp", "gimpwidgets": "libgimp", "gio": "glib",
+                    "gobject": "glib", "gdk": "gtk", "pangocairo": "pango", "png": "libpng", "tiff": "libtiff"}
+        for name in sorted(families.get(name, name) for name in names):
+            with self.subTest(library=name):
+                self.assertIn(name, text)
+
+
+class Install(unittest.TestCase):
+    """The portable archive's install.sh on a made-up plug-in and profile."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.archive = pathlib.Path(folder.name) / "archive"
+        self.home = pathlib.Path(folder.name) / "home of a user"
+        (self.archive / "grainless" / "locale" / "de").mkdir(parents=True)
+        (self.archive / "grainless" / "grainless").write_text("binary")
+        (self.archive / "grainless" / "locale" / "de" / "words.mo").write_text("words")
+        (self.archive / "install.sh").write_bytes((PACKAGING / "portable" / "install.sh").read_bytes())
+        self.profile = self.home / ".config" / "GIMP" / "3.2"
+        self.flatpak = self.home / ".var/app/org.gimp.GIMP/config/GIMP/3.0"
+        self.installed = self.profile / "plug-ins" / "grainless"
+
+    def run_script(self, *arguments):
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.home)}
+        return subprocess.run(["sh", self.archive / "install.sh", *arguments], env=environment, capture_output=True, text=True,
+                              check=False)
+
+    def test_every_file_arrives_and_goes(self):
+        for folder in (self.profile, self.flatpak):
+            folder.mkdir(parents=True)
+        self.assertEqual(self.run_script().returncode, 0)
+        for folder in (self.profile, self.flatpak):
+            self.assertTrue((folder / "plug-ins/grainless/locale/de/words.mo").exists())
+        (self.archive / "grainless" / "locale" / "de" / "words.mo").unlink()
+        (self.installed / "notes of the user").touch()
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertFalse((self.installed / "locale/de/words.mo").exists())
+        self.assertEqual(self.run_script("--uninstall").returncode, 0)
+        self.assertEqual([path.name for path in self.installed.iterdir()], ["notes of the user"])
+        self.assertEqual(list((self.flatpak / "plug-ins").iterdir()), [])
+
+    def test_refusals(self):
+        run = self.run_script()
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("start GIMP 3 once", run.stderr)
+        self.installed.mkdir(parents=True)
+        run = self.run_script()
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("stays as it is", run.stderr)
+        self.assertEqual(list(self.installed.iterdir()), [])
+        self.assertIn("usage", self.run_script("--nonsense").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
