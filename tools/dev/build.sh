@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # checkout is ./dev's
 
-build=$checkout/build
+build=$checkout/build${GRAINLESS_GIMP:+/gimp-$GRAINLESS_GIMP}
 meson_dir=$build/meson
 stage=$build/stage
 # GIMP's folder inside the stage; pkg-config knows it only where the GIMP development files are.
@@ -31,10 +31,12 @@ build_options() {
     # What no package manager of ours has installed may be missing: a test that needs it says so.
     if command -v apt-get >/dev/null; then complete=true; fi
     if [[ $1 == all ]]; then
-        echo "-Dcomplete=$complete -Dtests=enabled -Dtools=enabled -Dcuda=auto"
+        echo "-Dcomplete=$complete -Dtests=enabled -Dtools=enabled -Dcuda=auto -Dwerror=true"
+    elif [[ $1 == gimp-tests ]]; then
+        echo "-Dcomplete=false -Dtests=enabled -Dtools=enabled -Dcuda=disabled -Dwerror=false"
     else
         if [[ ! $GRAINLESS_CARDS ]]; then cuda=disabled; fi
-        echo "-Dcomplete=false -Dtests=disabled -Dtools=disabled -Dcuda=$cuda"
+        echo "-Dcomplete=false -Dtests=disabled -Dtools=disabled -Dcuda=$cuda -Dwerror=true"
     fi
 }
 
@@ -48,7 +50,7 @@ configure() { # [plug-in]
     read -ra options < <(build_options "$parts")
     step "configuring $meson_dir"
     # A warning stops our builds only: a packager's compiler may know others.
-    meson setup ${before:+--reconfigure} --prefix=/usr --buildtype=release --werror -Dplugin=enabled \
+    meson setup ${before:+--reconfigure} --prefix=/usr --buildtype=release -Dplugin=enabled \
         -Dcuda-arch="$GRAINLESS_CUDA_ARCH" "${options[@]}" "$meson_dir" "$checkout" >&2 ||
         die "meson could not configure the build: $meson_dir/meson-logs/meson-log.txt names the reason"
     echo "$parts" >"$mark"
@@ -68,6 +70,15 @@ build() { # [plug-in]
     rm -f "$stage"/usr/lib/*/grainless/grainless-cuda.so
     meson install -C "$meson_dir" --no-rebuild --only-changed --quiet --destdir "$stage" >&2 ||
         die "the built files could not be laid out in $stage"
+}
+
+# Of everything what the suites gimp and gui run.
+build_gimp_tests() {
+    configure gimp-tests
+    step "compiling"
+    ninja -C "$meson_dir" plugin/grainless tools/grainless tools/grainless-bench tests/gimp/grainless-pause.so \
+        tests/gui/preview-test grainless-gmo packaging/cli/grainless.1 packaging/cli/grainless.bash >&2 ||
+        die "the build failed: the compiler's messages above name the reason"
 }
 
 # Results of an earlier run must not stand in for those of a program that crashes before it writes any.

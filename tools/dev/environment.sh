@@ -2,7 +2,13 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # checkout is ./dev's
 
+# GRAINLESS_GIMP=3.2 (./dev test --gimp) means Debian's next release, whose root is another.
 root=${GRAINLESS_ROOT:-$checkout/build/debian13}
+release=trixie
+if [[ ${GRAINLESS_GIMP:-} ]]; then
+    root=${GRAINLESS_ROOT_FORKY:-$checkout/build/forky}
+    release=forky
+fi
 root_stamp=$root/etc/grainless-packages
 
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
@@ -17,7 +23,9 @@ root_is_ready() {
 
 # Prints native or root. The cheap answers come first: this runs on every start.
 environment_kind() {
-    if ! command -v apt-get >/dev/null; then
+    if [[ ${GRAINLESS_GIMP:-} && ! ${GRAINLESS_INSIDE:-} ]]; then
+        echo root
+    elif ! command -v apt-get >/dev/null; then
         pkg-config --exists gimp-3.0 2>/dev/null ||
             die "this system has neither apt-get nor the GIMP 3 development files (gimp-3.0.pc): Debian 12 or newer is needed"
         echo native
@@ -59,31 +67,38 @@ host_apt_options() {
     apt-config dump --no-empty | grep -E '^Acquire::(https?::|ftp::|Retries|Check-Valid-Until|Check-Date|ForceIPv)' || true
 }
 
-make_root() {
+# Makes a root of a Debian release, without documentation and translations. A private mount namespace: whatever happens to
+# mmdebstrap, its mounts go with it. dpkg need not sync each file: a root can always be made again.
+bootstrap() { # SUITE DIRECTORY PACKAGE…
+    local suite=$1 directory=$2 options
+    shift 2
     command -v mmdebstrap >/dev/null || {
         refresh_package_lists
         step "installing mmdebstrap"
         install_packages mmdebstrap
     }
     command -v unshare >/dev/null || install_packages util-linux
-    if [[ -e $root ]]; then
-        step "removing a half-made Debian 13 root"
-        remove_tree "$root"
+    if [[ -e $directory ]]; then
+        step "removing $directory"
+        remove_tree "$directory"
     fi
-    step "making a Debian 13 root in $root (about two minutes)"
-    local options mirror
     options=$(mktemp)
     host_apt_options >"$options"
-    mirror=$(host_mirror)
-    # A private mount namespace: whatever happens to mmdebstrap, its mounts go with it.
-    # Documentation and translations are left out, and dpkg need not sync each file: a root can always be made again.
+    # shellcheck disable=SC2046 # a mirror, or none
     as_root unshare --mount --propagation private mmdebstrap --mode=root --variant=apt --components=main \
-        --include="$(wanted_packages | paste -sd, -)" \
+        --include="$(IFS=, && echo "$*")" \
         --aptopt="$options" --aptopt='APT::Install-Recommends "false"' \
         --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
-        trixie "$root" ${mirror:+"$mirror"} >&2 ||
-        die "the Debian 13 root could not be made: mmdebstrap's last lines above name the reason"
+        "$suite" "$directory" $(host_mirror) >&2 ||
+        die "the root of Debian $suite could not be made: mmdebstrap's last lines above name the reason"
     rm -f "$options"
+}
+
+make_root() {
+    local -a packages
+    mapfile -t packages < <(wanted_packages)
+    step "making a root of Debian $release in $root (a minute or two)"
+    bootstrap "$release" "$root" "${packages[@]}"
     wanted_packages | as_root tee "$root_stamp" >/dev/null
 }
 

@@ -1,0 +1,96 @@
+# The tarball, the packages, and the archive that needs nothing but GIMP (sourced, never run).
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # checkout, build, stage…: ./dev's
+
+packages=$build/package
+
+project_version() { sed -nE "s/^  version: '([^']+)',\$/\1/p" "$checkout/meson.build"; }
+
+# GRAINLESS_PACKAGE_CUDA_ARCH=none leaves the CUDA module out; 90, for example, makes a quick one for one architecture.
+with_cuda() {
+    use_cuda_toolkit
+    [[ ${GRAINLESS_PACKAGE_CUDA_ARCH:-} != none ]] && command -v nvcc >/dev/null
+}
+
+# The sources as they are committed; they build by themselves, without git.
+make_tarball() {
+    step "tarball"
+    rm -rf -- "$packages/meson"
+    {
+        meson setup -Dtests=disabled -Dcuda=disabled -Dplugin=enabled "$packages/meson" "$checkout" &&
+            meson dist -C "$packages/meson" --no-tests --formats xztar --allow-dirty
+    } >"$packages/tarball.log" 2>&1 ||
+        die "the tarball could not be made: $packages/tarball.log names the reason"
+    mv "$packages"/meson/meson-dist/grainless-*.tar.xz* "$packages/out/"
+}
+
+unpack_tarball() { # DIRECTORY
+    mkdir -p "$1"
+    tar -C "$1" --strip-components=1 -xf "$packages/out/grainless-$version.tar.xz"
+}
+
+make_debian_packages() {
+    local sources=$packages/debian/grainless-$version profile=()
+    rm -rf -- "$packages/debian"
+    unpack_tarball "$sources"
+    cp -r "$sources/packaging/debian" "$sources/debian"
+    if with_cuda; then
+        profile=(-Ppkg.grainless.cuda)
+        step "Debian packages, with the CUDA module for ${GRAINLESS_PACKAGE_CUDA_ARCH:-all architectures}"
+    else
+        step "Debian packages; without gimp-grainless-cuda, which needs nvcc"
+    fi
+    (cd "$sources" && dpkg-buildpackage --build=binary --no-sign "${profile[@]}") >"$packages/debian.log" 2>&1 ||
+        die "the Debian packages could not be built: $packages/debian.log names the reason"
+    step "lintian"
+    lintian --allow-root --fail-on error,warning --display-info --suppress-tags initial-upload-closes-no-bugs \
+        "$packages"/debian/*.changes >&2 || die "lintian has complaints"
+    rm -f -- "$packages"/out/*.deb
+    mv "$packages"/debian/*.deb "$packages/out/"
+}
+
+# The CUDA module is the packages' own: nvcc takes long.
+make_portable() {
+    local sources=$packages/portable/sources name folder module
+    name=grainless-$version-linux-$(uname -m)
+    folder=$packages/portable/$name
+    rm -rf -- "$packages/portable"
+    unpack_tarball "$sources"
+    step "portable archive"
+    {
+        meson setup --prefix=/usr --buildtype=release --strip --force-fallback-for=libhwy -Dplugin=enabled -Dtests=disabled \
+            -Dtools=disabled -Dcuda=disabled -Dcpp_link_args='-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL' \
+            "$sources/build" "$sources" &&
+            ninja -C "$sources/build" &&
+            meson install -C "$sources/build" --no-rebuild --skip-subprojects --destdir "$sources/stage"
+    } >"$packages/portable.log" 2>&1 || die "the portable archive could not be built: $packages/portable.log names the reason"
+    mkdir -p "$folder"
+    cp -r "$sources"/stage/usr/lib/*/gimp/*/plug-ins/grainless "$folder/grainless"
+    for module in "$packages"/debian/*/debian/gimp-grainless-cuda/usr/lib/*/gimp/*/plug-ins/grainless/grainless-cuda.so; do
+        if [[ -f $module ]]; then cp "$module" "$folder/grainless/"; fi
+    done
+    cp "$sources"/packaging/portable/{install.sh,README.txt} "$sources"/{LICENSE,packaging/THIRD-PARTY.md} "$folder/"
+    python3 "$sources/packaging/portable/check.py" "$folder/grainless" >&2 || die "the portable archive would not start everywhere"
+    tar -C "$packages/portable" --owner=0 --group=0 -cJf "$packages/out/$name.tar.xz" "$name"
+}
+
+cmd_package() { # [tarball | debian | portable…]: these parts again, after a whole run
+    version=$(project_version)
+    if ((!$#)); then
+        rm -rf -- "$packages/out"
+        set -- tarball debian portable
+    fi
+    mkdir -p "$packages/out"
+    local part
+    for part; do
+        case $part in
+            tarball) make_tarball ;;
+            debian) make_debian_packages ;;
+            portable) make_portable ;;
+            trial) ;;
+            *) die "package has the parts tarball, debian, portable and trial; '$part' is none" ;;
+        esac
+    done
+    (cd "$packages/out" && sha256sum -- *.deb *.tar.xz >SHA256SUMS)
+    step "packages: $packages/out"
+}

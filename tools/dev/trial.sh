@@ -1,0 +1,59 @@
+# The packages in a Debian that has none of the tools they were built with (sourced, never run).
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # build, checkout…: ./dev's
+
+trial=$build/package/trial
+
+in_trial() {
+    local -a sudo=()
+    ((EUID == 0)) || sudo=(as_root --preserve-env)
+    "${sudo[@]}" "$checkout/tools/dev/enter-root.sh" "$trial" 0 0 "$build/package" "$@"
+}
+
+# GIMP without a window denoises a picture, by the plug-in that it finds by itself.
+denoise_in_trial() { # WHAT HOME
+    local home=$2 photo=$build/package/photo.jpg result=$build/package/photo-$1.png
+    rm -f -- "$result"
+    cp "$checkout/tools/dev/astronaut.jpg" "$photo"
+    in_trial env HOME="$home" XDG_CONFIG_HOME="$home/.config" LC_ALL=C.UTF-8 \
+        gimp-console --no-data --no-fonts --batch-interpreter=plug-in-script-fu-eval -b "(script-fu-use-v3)
+            (let* ((image (gimp-file-load RUN-NONINTERACTIVE \"$photo\")))
+              (plug-in-grainless-denoise #:run-mode RUN-NONINTERACTIVE #:image image
+                #:drawables (gimp-image-get-layers image) #:auto-sigma FALSE #:sigma 10)
+              (gimp-file-save RUN-NONINTERACTIVE image \"$result\" ))" --quit >"$build/package/trial-$1.log" 2>&1 || true
+    [[ -s $result ]] || die "the filter of $1 did not run in a clean Debian 13: $build/package/trial-$1.log tells more"
+    step "tried in a clean Debian 13: $1"
+}
+
+try_portable() {
+    local home=$build/package/trial-home archive
+    rm -rf -- "$home"
+    mkdir -p "$home/.config/GIMP/3.0" "$home/portable"
+    for archive in "$build"/package/out/grainless-*-linux-*.tar.xz; do
+        tar -C "$home/portable" --strip-components=1 -xf "$archive"
+    done
+    in_trial env -u GIMP3_DIRECTORY HOME="$home" XDG_CONFIG_HOME="$home/.config" "$home/portable/install.sh" >&2 ||
+        die "the portable archive's install.sh failed in a clean Debian 13"
+    denoise_in_trial portable "$home"
+    in_trial env -u GIMP3_DIRECTORY HOME="$home" XDG_CONFIG_HOME="$home/.config" "$home/portable/install.sh" --uninstall >&2
+    [[ ! -e $home/.config/GIMP/3.0/plug-ins/grainless ]] || die "install.sh --uninstall left something behind"
+}
+
+# The archive first: what the packages bring along must not help it.
+try_packages() {
+    step "making a clean Debian 13 with nothing but GIMP"
+    bootstrap trixie "$trial" gimp ca-certificates
+    try_portable
+    local -a files=("$build"/package/out/{gimp-grainless,grainless}_*.deb)
+    in_trial apt-get -qq update
+    in_trial env DEBIAN_FRONTEND=noninteractive apt-get -y --no-install-recommends install "${files[@]}" >&2 ||
+        die "apt could not install the packages in a clean Debian 13"
+    rm -rf -- "$build/package/trial-home"
+    mkdir -p "$build/package/trial-home"
+    denoise_in_trial deb "$build/package/trial-home"
+    in_trial grainless --sigma 10 --json "$build/package/photo.jpg" -o "$build/package/photo-tool.png" >&2 ||
+        die "grainless did not run in a clean Debian 13"
+    step "tried in a clean Debian 13: grainless"
+    in_trial env DEBIAN_FRONTEND=noninteractive apt-get -y purge gimp-grainless grainless >&2
+    remove_tree "$trial"
+}
