@@ -137,6 +137,29 @@ def check_last_values():
     assert np.array_equal(native_pixels(layer), native_pixels(expected))
 
 
+def check_settings_of_older_versions():
+    """The file that GIMP kept of the last dialog, as released versions wrote it (tests/compat)."""
+    compat = pathlib.Path(os.environ["GRAINLESS_TEST_DIR"]).parent / "compat"
+    files = sorted(compat.glob(f"*/GimpProcedureConfigRun-{PROCEDURE}.last"))
+    assert files
+    folder = pathlib.Path(Gimp.directory()) / "plug-in-settings"
+    folder.mkdir(exist_ok=True)
+    image = new_image()
+    expected, other = add_layer(image), add_layer(image)
+    arguments = {"method": "nlm", "quality": "fast", "auto_sigma": False, "sigma": 12.5, "strength": 80.0, "luma": 90.0,
+                 "chroma": 130.0, "detail": 20.0, "search": 9, "patch": 5, "centre": "one", "weights": "classic",
+                 "scales": "2", "device": "cpu"}
+    denoise(image, [expected], **arguments)
+    denoise(image, [other], **(arguments | {"patch": 6}))
+    assert not np.array_equal(native_pixels(other), native_pixels(expected))
+    for file in files:
+        layer = add_layer(image)
+        (folder / file.name).write_bytes(file.read_bytes())
+        denoise(image, [layer], run_mode=Gimp.RunMode.WITH_LAST_VALS)
+        (folder / file.name).unlink()
+        assert np.array_equal(native_pixels(layer), native_pixels(expected)), file
+
+
 def check_report():
     image = new_image()
     layer = add_layer(image, name="a “name”")
@@ -191,6 +214,7 @@ def cases():
     yield "unknown values and keys are refused", check_unknown_value
     yield "Script-Fu", check_script_fu
     yield "repeat with last values", check_last_values
+    yield "settings of older versions are read", check_settings_of_older_versions
     yield "report", check_report
     yield "choice of the device", check_device
     if os.environ["GRAINLESS_CLI"]:

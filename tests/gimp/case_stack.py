@@ -175,6 +175,26 @@ def check_last_values():
     assert same(pixels_of(layers), pixels_of(expected))
 
 
+def check_settings_of_older_versions():
+    """As check_settings_of_older_versions of pictures."""
+    compat = pathlib.Path(os.environ["GRAINLESS_TEST_DIR"]).parent / "compat"
+    files = sorted(compat.glob(f"*/GimpProcedureConfigRun-{STACK}.last"))
+    assert files
+    image = new_image()
+    expected = add_layers(image, 3)
+    denoise(image, expected, **(QUICK | {"method": "nlm", "sigma": 12.5, "strength": 80.0, "luma": 90.0, "chroma": 130.0,
+                                         "detail": 20.0, "search": 5, "centre": "one", "weights": "classic", "depth": 2}))
+    folder = pathlib.Path(Gimp.directory()) / "plug-in-settings"
+    folder.mkdir(exist_ok=True)
+    for file in files:
+        again = new_image()
+        layers = add_layers(again, 3)
+        (folder / file.name).write_bytes(file.read_bytes())
+        denoise(again, layers, procedure=STACK, run_mode=Gimp.RunMode.WITH_LAST_VALS)
+        (folder / file.name).unlink()
+        assert same(pixels_of(layers), pixels_of(expected)), file
+
+
 def check_grey_and_float():
     """Formats that pass as they are and formats that are converted give one result."""
     results = []
@@ -223,6 +243,7 @@ def cases():
     yield "stack: refusals leave all as it was", check_refusals
     yield "stack: impossible combinations are refused", check_bad_relations
     yield "stack: repeat with last values", check_last_values
+    yield "settings of stacks of older versions are read", check_settings_of_older_versions
     yield "stack: grey and linear float", check_grey_and_float
     if os.environ["GRAINLESS_CLI"]:
         yield "stack: same result as the command line", check_command_line

@@ -180,7 +180,7 @@ class Result(CommandLine):
         parts = [self.outputs_of(self.denoise("a.pgm", "--list", "list", "-o", "out/", "--json", "--part", f"{i}/3"))
                  for i in (1, 2, 3)]
         self.assertEqual(parts, [["a", "d"], ["b", "e"], ["c"]])
-        self.assertEqual(sorted(sum(parts, [])), names)
+        self.assertEqual(sorted(name for part in parts for name in part), names)
         result = self.denoise("a.pgm", "b.pgm", "-o", "out/", "--json", "--part", "3/3")
         self.assertEqual((result.stdout, result.stderr), ("", "grainless: 0 done in 0 s\n"))
         for part in ("0/3", "4/3", "1", "1/0", "a/b", "1/3x", "-1/3"):
@@ -328,6 +328,22 @@ class Presets(CommandLine):
         self.assertNotEqual(strong, plain)
         self.assertEqual(self.pixels("--preset", "strong"), strong)
         self.assertEqual(self.pixels("--preset", "Strong"), strong)
+
+    def test_presets_of_older_versions(self):
+        folders = sorted(path for path in (pathlib.Path(__file__).parents[1] / "compat").iterdir() if path.is_dir())
+        self.assertTrue(folders)
+        for preset in (folder / "every-key.preset" for folder in folders):
+            lines = [line.split(" = ") for line in preset.read_text(encoding="utf-8").splitlines()[1:]]
+            options = [word for key, value in lines for word in (f"--{key}", value)]
+            with self.subTest(version=preset.parent.name):
+                self.assertGreater(len(lines), 15)
+                results = []
+                for arguments in (["--preset", preset], options):
+                    run = self.run_program(*arguments, "in.pgm", "-o", "out.pgm")
+                    self.assertEqual(run.returncode, 0, run.stderr)
+                    results.append((self.path / "out.pgm").read_bytes())
+                self.assertEqual(results[0], results[1])
+                self.assertNotEqual(results[0], (self.path / "in.pgm").read_bytes())
 
     def test_given_options_win(self):
         expected = self.pixels("--strength", "90", "--method", "nlm")
