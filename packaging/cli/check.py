@@ -27,7 +27,8 @@ def complaints(program, page, script):
         wanted = options(program, command)
         if len(wanted) < 3:
             yield f"--help of {command} lists no options"
-        yield from (f"the manual page lacks {option}" for option in wanted if f".B {option}" not in text and f", {option}" not in text)
+        yield from (f"the manual page lacks {option}" for option in wanted
+                    if f".B {option}" not in text and f", {option}" not in text)
         yield from (f"completion lacks {command} {option}" for option in wanted - complete(program, script, *command, "--"))
     for words, offered in [(["--method", "s"], {"sw-nlm"}), (["--preset", "cam"], {"camera-jpeg"}), (["met"], {"metrics"}),
                            (["--qual"], {"--quality"}), (["metrics", "--thr"], set())]:

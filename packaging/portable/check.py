@@ -9,7 +9,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "packaging"))
-from needed import LOADER, PLUG_IN, needed, read_elf  # noqa: E402
+from needed import LOADER, PLUG_IN, needed, read_elf
 
 OLDEST = {"GLIBC": (2, 38), "GLIBCXX": (3, 4, 32)}
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1"}
@@ -23,14 +23,15 @@ def complaints(path):
     versions = read_elf("readelf", "--version-info", path)
     for library, oldest in OLDEST.items():
         found = [tuple(map(int, version.split("."))) for version in re.findall(rf"\b{library}_([\d.]+)", versions)]
-        if max(found, default=oldest) > oldest or library == "GLIBC" and not found:
+        if max(found, default=oldest) > oldest or (library == "GLIBC" and not found):
             yield f"{path.name} asks for {library} {max(found, default='unknown')}, later than {oldest}"
 
 
 def main():
     programs = [path for name in ALLOWED if (path := pathlib.Path(sys.argv[1]) / name).exists()]
     found = [line for path in programs for line in complaints(path)]
-    print("\n".join(found) or f"{', '.join(path.name for path in programs)}: glibc {'.'.join(map(str, OLDEST['GLIBC']))} or later will do")
+    names = ", ".join(path.name for path in programs)
+    print("\n".join(found) or f"{names}: glibc {'.'.join(map(str, OLDEST['GLIBC']))} or later will do")
     return 1 if found or not programs else 0
 
 

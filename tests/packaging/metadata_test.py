@@ -33,6 +33,7 @@ class Metadata(unittest.TestCase):
         self.assertEqual(find(r"^Version: +(\S+)$", "packaging", "rpm", "grainless.spec"), version)
         self.assertEqual(metainfo.find("releases/release").get("version"), version)
         self.assertEqual(find(r"^## (\S+)", "NEWS.md"), version)
+        self.assertEqual(find(r"belongs to Grainless (\d+\.\d+\.\d+)", "docs", "manual", "grainless.html"), version)
 
     def test_flatpak_extension(self):
         manifest = json.loads(read("packaging", "flatpak", "org.gimp.GIMP.Plugin.Grainless.json"))
@@ -45,7 +46,7 @@ class Metadata(unittest.TestCase):
 
     def test_packages_ask_for_what_the_build_needs(self):
         """Each -dev package that ./dev installs for engine, plug-in and tools is in Debian's Build-Depends."""
-        wanted = {name for name in re.findall(r"^(lib\S+-dev|nlohmann\S+)$", read("tools", "dev", "packages"), re.MULTILINE)}
+        wanted = set(re.findall(r"^(lib\S+-dev|nlohmann\S+)$", read("tools", "dev", "packages"), re.MULTILINE))
         wanted -= {"libgtest-dev", "libgmock-dev", "libbenchmark-dev", "libclang-rt-19-dev"}
         self.assertGreater(len(wanted), 8)
         asked = set(re.findall(r"[\w.+-]+", read("packaging", "debian", "control").split("\n\n", maxsplit=1)[0]))

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A release's version goes everywhere: release_test.py SOURCE_ROOT"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv[1])
+TOOL = ROOT / "tools" / "dev" / "release.py"
+
+
+class Release(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name in ("meson.build", "NEWS.md", "packaging", "subprojects", "tools/dev/packages", "docs/manual/grainless.html"):
+            target = self.root / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, target)
+
+    def release(self, version, date="2030-02-03"):
+        return subprocess.run([sys.executable, TOOL, self.root, version, date, self.root / "notes"],
+                              capture_output=True, text=True, check=False)
+
+    def check_metadata(self):
+        test = ROOT / "tests" / "packaging" / "metadata_test.py"
+        run = subprocess.run([sys.executable, test, self.root], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def announce(self, version):
+        news = (self.root / "NEWS.md").read_text(encoding="utf-8")
+        (self.root / "NEWS.md").write_text(news.replace("\n## ", f"\n## {version} (unreleased)\n\n- Better.\n\n## ", 1),
+                                           encoding="utf-8")
+
+    def test_two_releases(self):
+        for version in ("7.1.0", "7.2.0"):
+            self.announce(version)
+            run = self.release(version)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual((self.root / "notes").read_text(encoding="utf-8"), "- Better.\n")
+            self.check_metadata()
+        news = (self.root / "NEWS.md").read_text(encoding="utf-8")
+        self.assertIn("## 7.2.0 (2030-02-03)\n\n- Better.\n\n## 7.1.0 (2030-02-03)\n", news)
+        changelog = (self.root / "packaging/debian/changelog").read_text(encoding="utf-8")
+        self.assertTrue(changelog.startswith("grainless (7.2.0-0grainless1) unstable"), changelog)
+        self.assertIn("Sun, 03 Feb 2030 12:00:00 +0000", changelog)
+
+    def test_refusals(self):
+        before = {path: path.read_bytes() for path in self.root.rglob("*") if path.is_file()}
+        for version, word in (("7.1", "MAJOR.MINOR.PATCH"), ("7.1.0", "NEWS.md")):
+            run = self.release(version)
+            self.assertEqual(run.returncode, 1)
+            self.assertIn(word, run.stderr)
+        self.assertEqual(before, {path: path.read_bytes() for path in self.root.rglob("*") if path.is_file()})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes a release's version and date into every file that says them: release.py ROOT VERSION DATE NOTES
+
+DATE is YYYY-MM-DD. NEWS.md must begin with a section of this version, marked "(unreleased)"; its
+text goes to the file NOTES.
+"""
+
+import datetime
+import email.utils
+import pathlib
+import re
+import sys
+
+from steps import fail
+
+METAINFO = "packaging/org.gimp.GIMP.Plugin.Grainless.metainfo.xml"
+MAINTAINER = "The Grainless developers <maintainers@grainless.example>"
+DEBIAN_ENTRY = """\
+grainless ({version}-0grainless1) unstable; urgency=medium
+
+  * New release: NEWS.md tells what changed.
+
+ -- {maintainer}  {date}
+
+"""
+
+
+def replace(path, pattern, text):
+    """The first match, which must be there."""
+    old = path.read_text(encoding="utf-8")
+    new, count = re.subn(pattern, lambda _: text, old, count=1, flags=re.MULTILINE)
+    if count != 1:
+        fail(f"{path} has no place for the version")
+    path.write_text(new, encoding="utf-8")
+
+
+def notes(root, version):
+    """The section of NEWS.md."""
+    news = (root / "NEWS.md").read_text(encoding="utf-8")
+    section = re.search(
+        rf"^## {re.escape(version)} \(unreleased\)\n(.*?)(?=^## |\Z)",
+        news,
+        re.MULTILINE | re.DOTALL,
+    )
+    if section is None or news.index("\n## ") + 1 != section.start() or not section[1].strip():
+        fail(f"NEWS.md does not begin with a section '## {version} (unreleased)' that says what is new")
+    return section[1].strip() + "\n"
+
+
+def debian_changelog(root, version, day):
+    """A section a version; that of the first release is there already."""
+    path = root / "packaging/debian/changelog"
+    old = path.read_text(encoding="utf-8")
+    date = email.utils.format_datetime(
+        datetime.datetime.combine(day, datetime.time(12), datetime.timezone.utc)
+    )
+    if old.startswith(f"grainless ({version}-"):
+        replace(path, r"^ -- .*$", f" -- {MAINTAINER}  {date}")
+        return
+    entry = DEBIAN_ENTRY.format(version=version, maintainer=MAINTAINER, date=date)
+    path.write_text(entry + old, encoding="utf-8")
+
+
+def metainfo(root, version, date):
+    path = root / METAINFO
+    release = f'    <release version="{version}" date="{date}"/>\n'
+    old = path.read_text(encoding="utf-8")
+    others = re.sub(rf'    <release version="{re.escape(version)}".*/>\n', "", old)
+    path.write_text(others.replace("  <releases>\n", "  <releases>\n" + release), encoding="utf-8")
+
+
+def main():
+    root, version, date = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        fail(f"a version is MAJOR.MINOR.PATCH, as in 0.2.0; '{version}' is none")
+    day = datetime.date.fromisoformat(date)
+    text = notes(root, version)
+    pathlib.Path(sys.argv[4]).write_text(text, encoding="utf-8")
+    replace(root / "meson.build", r"^  version: '.*',$", f"  version: '{version}',")
+    replace(root / "NEWS.md", r"^## .*$", f"## {version} ({date})")
+    replace(root / "packaging/rpm/grainless.spec", r"^Version:.*$", f"Version:        {version}")
+    replace(
+        root / "packaging/rpm/grainless.spec",
+        r"^%changelog$",
+        f"%changelog\n* {day:%a %b %d %Y} {MAINTAINER} - {version}-1\n- New release.\n",
+    )
+    debian_changelog(root, version, day)
+    metainfo(root, version, date)
+    replace(
+        root / "docs/manual/grainless.html",
+        r"belongs to Grainless \d+\.\d+\.\d+",
+        f"belongs to Grainless {version}",
+    )
+
+
+if __name__ == "__main__":
+    main()
