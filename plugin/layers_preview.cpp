@@ -36,7 +36,8 @@ const char* remark_on(const AreaNoise& noise) {
 }
 
 ui::NoiseConfidence confidence_of(const NoiseModel& noise) {
-  return {confidence_text(noise.confidence), noise.confidence == Confidence::kUnsure};
+  const bool sure = noise.confidence == Confidence::kMeasured;  // goes without saying
+  return {sure ? "" : confidence_text(noise.confidence), noise.confidence == Confidence::kUnsure};
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ void tell(const RunReport& report) {
 
 ui::Places places() {
   const std::filesystem::path user = gimp_directory(), program = module_dir();
-  return {(user / kPresetFolder).string(), (program / "manual" / "grainless.html").string()};
+  return {(user / kPresetFolder).string(), (program / "manual" / "grainless.html").string(),
+          (user / "grainless" / "dialog.ini").string()};
 }
 
 }  // namespace grainless

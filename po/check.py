@@ -20,8 +20,8 @@ PICTURES = {"_Method", "_Quality", "R_eference step", "_Group size", "Trans_form
 STACKS = {"Ad_jacent layers", "Lay_er"}
 # Labels that share a window with nothing but each other; all others are in the dialogs.
 OTHER_WINDOWS = [
-    {"_Save As…", "_Delete…", "_Import…", "_Export…"},
-    {"_Name of the preset:", "_Cancel", "_Save"},
+    {"_Save As…", "_Rename…", "_Delete…", "_Import…", "_Export…"},
+    {"_Name of the preset:", "_Cancel", "_Save"}, {"_Name of the preset:", "_Cancel", "_Rename"},
     {"_Cancel", "_Delete"}, {"_Cancel", "_Replace"}, {"_Cancel", "_Import"}, {"_Cancel", "_Export"}, {"_Close"},
 ]
 # Labels of one button, now this, now that.

@@ -5,10 +5,13 @@
 #include <libgimp/gimpui.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "controls.h"
+#include "dialog_state.h"
 #include "layer_chooser.h"
 #include "lines.h"
 #include "noise_panel.h"
@@ -26,6 +29,7 @@ namespace {
 constexpr int kWidth = 1210, kHeight = 840;
 constexpr double kShareOfScreen = 0.94;
 constexpr int kSideWidth = 350;
+constexpr int kStatusLines = 2;
 constexpr guint kLookPause = 400;  // milliseconds between two looks at what the layers are now
 
 class Dialog {
@@ -34,6 +38,10 @@ class Dialog {
          const std::function<Params()>& params, const Subject& subject, const Places& places)
       : config_(config),
         params_(params),
+        places_(places),
+        known_(load_dialog_state(places.state)),
+        state_(known_),
+        shown_(params()),
         dialog_(new_procedure_dialog(procedure, config, title_of(subject), places.manual)),
         work_(GTK_DIALOG(dialog_)),
         presets_(
@@ -46,6 +54,7 @@ class Dialog {
     layers_ = std::make_unique<LayerChooser>(*preview_, subject.layers, subject.stack);
     preview_->layer_changed(subject.layers.shown());
     build(subject);
+    show_as_before();
     changed_ = g_signal_connect_swapped(
         config_, "notify", G_CALLBACK(+[](Dialog* self) { self->settings_changed(); }), this);
     settings_changed();
@@ -53,6 +62,7 @@ class Dialog {
   }
 
   ~Dialog() {
+    remember();
     g_source_remove(watch_);
     g_signal_handlers_disconnect_by_data(dialog_, this);
     g_signal_handler_disconnect(config_, changed_);
@@ -88,6 +98,26 @@ class Dialog {
               if (layers_) layers_->step(by);
             },
             [this] { look_at_layer(false); }};
+  }
+
+  void remember() {
+    if (!gtk_window_is_maximized(GTK_WINDOW(dialog_))) {
+      gtk_window_get_size(GTK_WINDOW(dialog_), &state_.width, &state_.height);
+    }
+    state_.view = preview_->view();
+    state_.zoom = preview_->viewport().fits() ? 0 : preview_->viewport().zoom();
+    if (!(state_ == known_)) save_dialog_state(places_.state, state_);
+  }
+
+  void show_as_before() {
+    bar_->show_view(known_.view);
+    Viewport viewport = preview_->viewport();
+    if (known_.zoom == 0) {
+      viewport.fit();
+    } else {
+      viewport.zoom_to(known_.zoom);
+    }
+    preview_->look(viewport);
   }
 
   // The user can go on working in GIMP, which tells nobody what happens there.
@@ -138,8 +168,9 @@ class Dialog {
     GtkWidget* frame = gtk_frame_new(nullptr);
     gtk_frame_set_shadow_type(GTK_FRAME(frame), GTK_SHADOW_IN);
     gtk_container_add(GTK_CONTAINER(frame), preview_->widget());
+    preview_->draw_focus_on(frame);
 
-    device_ = new_line(60);
+    device_ = new_line_of_height(60, kStatusLines);
     bar_->add_line(device_);
     GtkWidget* hint =
         gtk_label_new(_("Drag moves, the wheel zooms; hold the button, or Space, to "
@@ -188,7 +219,8 @@ class Dialog {
     GdkDisplay* display = gtk_widget_get_display(dialog_);
     GdkMonitor* monitor = gdk_display_get_primary_monitor(display);
     if (monitor == nullptr) monitor = gdk_display_get_monitor(display, 0);
-    int width = kWidth, height = kHeight;
+    int width = known_.width > 0 ? known_.width : kWidth;
+    int height = known_.height > 0 ? known_.height : kHeight;
     if (monitor != nullptr) {
       GdkRectangle area;
       gdk_monitor_get_workarea(monitor, &area);
@@ -205,7 +237,18 @@ class Dialog {
     gtk_widget_set_sensitive(side_, !working);
   }
 
+  // Who turns the measuring off goes on from what was measured.
+  void take_over_measured(const Params& params) {
+    Params alone = std::exchange(shown_, params);
+    const bool was_automatic = std::exchange(alone.auto_sigma, false);
+    const std::optional<double> measured = noise_->measured();
+    // Unless something else has changed with it: then it is a preset.
+    if (!was_automatic || params != alone || presets_->applying() || !measured) return;
+    g_object_set(config_, "sigma", std::round(*measured * 10) / 10, nullptr);
+  }
+
   void settings_changed() {
+    take_over_measured(params_());
     const Params params = params_();
     update_controls();
     const Status valid = validate(params);
@@ -225,11 +268,16 @@ class Dialog {
     noise_->update(params);
     // While the noise is measured its level is what was measured.
     controls_.show_instead("sigma", params.auto_sigma ? noise_->measured() : std::nullopt);
-    std::string device = device_text(model, preview_->loaded());
+    // What can't be helped is told once, and then when the user has asked for a card.
+    const bool told = params.device == "auto";
+    std::string device = device_text(model, preview_->loaded(), told ? known_.told : std::string());
+    if (told && !model.busy() && model.info() != nullptr) state_.told = fallback_text(model);
     if (!model.error().empty()) device = capitalized(model.error());
     if (!refusal_.empty()) device = refusal_;
     if (!invalid_.empty()) device = capitalized(invalid_);
     set_text(device_, device);
+    const std::string all = device_text(model, preview_->loaded());
+    gtk_widget_set_tooltip_text(device_, all.c_str());
     if (working_) return;
     gtk_dialog_set_response_sensitive(GTK_DIALOG(dialog_), GTK_RESPONSE_OK,
                                       refusal_.empty() && invalid_.empty());
@@ -241,6 +289,10 @@ class Dialog {
 
   GimpProcedureConfig* config_;
   std::function<Params()> params_;
+  const Places places_;
+  const DialogState known_;  // from the last time
+  DialogState state_;        // for the next one
+  Params shown_;             // the newest ones
   GtkWidget* dialog_;
   GtkWidget* side_ = nullptr;
   GtkWidget* device_ = nullptr;

@@ -23,6 +23,7 @@ void initialise();
 struct Places {
   std::string presets;  // the user's folder of them
   std::string manual;   // an HTML page
+  std::string state;    // a file, see DialogState
 };
 
 // How the dialog watches the filter's work. progress is for the main thread, and to be called

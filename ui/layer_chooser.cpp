@@ -55,7 +55,8 @@ GtkWidget* LayerChooser::build(const std::string& what) {
   gtk_widget_set_tooltip_text(
       combo, _("Which layer the preview shows. All of them are denoised. In the preview, Page Up "
                "and Page Down go to the layer above and below."));
-  GtkWidget* label = gtk_label_new_with_mnemonic(_("Lay_er"));
+  // Of pictures, "Reference step" has its mnemonic.
+  GtkWidget* label = stack_ ? gtk_label_new_with_mnemonic(_("Lay_er")) : gtk_label_new(_("Layer"));
   gtk_label_set_mnemonic_widget(GTK_LABEL(label), combo);
   gtk_box_pack_start(GTK_BOX(row), label, FALSE, FALSE, 0);
   gtk_box_pack_start(GTK_BOX(row), combo, FALSE, FALSE, 0);

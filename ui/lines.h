@@ -18,6 +18,21 @@ inline GtkWidget* new_line(int width_chars) {
   return label;
 }
 
+// One that never takes more or less than so many lines: what stands above stays where it is. The
+// rest of a longer text is in the tooltip.
+inline GtkWidget* new_line_of_height(int width_chars, int lines) {
+  GtkWidget* label = new_line(width_chars);
+  gtk_label_set_yalign(GTK_LABEL(label), 0);
+  gtk_label_set_lines(GTK_LABEL(label), lines);
+  gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
+  PangoLayout* layout = gtk_widget_create_pango_layout(label, "X");
+  int height = 0;
+  pango_layout_get_pixel_size(layout, nullptr, &height);
+  g_object_unref(layout);
+  gtk_widget_set_size_request(label, -1, lines * height);
+  return label;
+}
+
 // Only when it is another text: a selection in it stays otherwise.
 inline void set_text(GtkWidget* label, const std::string& text) {
   if (text != gtk_label_get_text(GTK_LABEL(label))) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "preset_dialogs.h"
@@ -15,6 +16,15 @@ namespace {
 
 // Ids of the combo box: the user's presets may be called like anything.
 constexpr char kOwn[] = "own", kBuiltInMark[] = "built-in:", kUserMark[] = "user:";
+constexpr char kSeparator[] = "separator";  // between those that come with Grainless and the user's
+
+gboolean is_separator(GtkTreeModel* model, GtkTreeIter* row, gpointer combo) {
+  gchar* id = nullptr;
+  gtk_tree_model_get(model, row, gtk_combo_box_get_id_column(GTK_COMBO_BOX(combo)), &id, -1);
+  const bool separator = id != nullptr && std::string_view(id) == kSeparator;
+  g_free(id);
+  return separator ? TRUE : FALSE;
+}
 
 // File names need not be UTF-8, what is shown must be.
 std::string shown(const std::string& name) {
@@ -54,6 +64,7 @@ PresetBar::PresetBar(GimpProcedureConfig* config, std::function<Params()> params
       row_(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6)) {
   GtkWidget* combo = gtk_combo_box_text_new();
   combo_ = GTK_COMBO_BOX_TEXT(combo);
+  gtk_combo_box_set_row_separator_func(GTK_COMBO_BOX(combo), is_separator, combo, nullptr);
   const char* tooltip =
       _("Settings under a name: choose some that come with Grainless or that you have saved.");
   atk_object_set_name(gtk_widget_get_accessible(combo), _("Preset"));
@@ -82,6 +93,7 @@ PresetBar::~PresetBar() {
 GtkWidget* PresetBar::make_menu() {
   GtkWidget* menu = gtk_menu_new();
   add_action(menu, _("_Save As…"), &PresetBar::save_as);
+  add_action(menu, _("_Rename…"), &PresetBar::rename);
   add_action(menu, _("_Delete…"), &PresetBar::remove);
   add_action(menu, _("_Import…"), &PresetBar::import_file);
   add_action(menu, _("_Export…"), &PresetBar::export_file);
@@ -101,7 +113,7 @@ void PresetBar::add_action(GtkWidget* menu, const char* label, void (PresetBar::
     void (PresetBar::*action)();
   };
   GtkWidget* item = gtk_menu_item_new_with_mnemonic(label);
-  if (action == &PresetBar::remove) delete_ = item;
+  if (action == &PresetBar::remove || action == &PresetBar::rename) for_own_.push_back(item);
   g_signal_connect_data(
       item, "activate", G_CALLBACK(+[](GtkMenuItem*, Call* call) { call->bar->act(call->action); }),
       new Call{this, action}, [](gpointer call, GClosure*) { delete static_cast<Call*>(call); },
@@ -132,7 +144,9 @@ void PresetBar::list_presets() {
     if (std::any_of(entries_.begin(), entries_.end(), same)) continue;
     entries_.push_back({std::string(kBuiltInMark) + preset.id, _(preset.label), {}, settings, {}});
   }
-  for (const std::string& name : folder_.names()) {
+  const std::vector<std::string> own = folder_.names();
+  if (!own.empty()) entries_.push_back({kSeparator, {}, {}, {}, {}});
+  for (const std::string& name : own) {
     Settings settings;
     const Status status = folder_.load(name, settings);
     entries_.push_back({kUserMark + name, shown(name), name, settings, status});
@@ -156,7 +170,7 @@ void PresetBar::show_current() {
   showing_ = true;
   gtk_combo_box_set_active_id(GTK_COMBO_BOX(combo_), current->id.c_str());
   showing_ = false;
-  gtk_widget_set_sensitive(delete_, !current->name.empty());
+  for (GtkWidget* item : for_own_) gtk_widget_set_sensitive(item, !current->name.empty());
 }
 
 const PresetBar::Entry& PresetBar::active() const {
@@ -192,11 +206,13 @@ void PresetBar::apply(const Settings& settings) {
   const Status status = apply_settings(used(settings), after);
   if (!status.ok()) return complain(status.message());
   // One change for everybody who listens, so that no preview of half a preset is begun.
+  applying_ = true;
   g_object_freeze_notify(G_OBJECT(config_));
   for (const ParamSpec& spec : param_specs()) {
     if (param_text(before, spec) != param_text(after, spec)) write_value(config_, spec, after);
   }
   g_object_thaw_notify(G_OBJECT(config_));
+  applying_ = false;
 }
 
 bool PresetBar::keep(const std::string& name, const Settings& settings) {
@@ -212,15 +228,39 @@ bool PresetBar::keep(const std::string& name, const Settings& settings) {
 }
 
 void PresetBar::save_as() {
-  const auto name = ask_name(window(), [this](const std::string& wanted, std::string& text) {
-    const Status good = check_preset_name(wanted);
-    text = good.message();
-    if (good.ok() && folder_.has(wanted)) {
-      text = _("There is a preset of this name: it will be replaced.");
-    }
-    return good.ok();
-  });
+  const auto name =
+      ask_name(window(), {_("Save Preset"), _("_Save"), {}},
+               [this](const auto& wanted, auto& text) { return judge(wanted, text); });
   if (name) keep(*name, settings_of(params_()));
+}
+
+// The box shows "Your own settings" for those without a name.
+bool PresetBar::judge(const std::string& name, std::string& text) const {
+  const Status good = check_preset_name(name);
+  text = good.message();
+  if (!good.ok()) return false;
+  for (const Entry& entry : entries_) {
+    if (!entry.name.empty() || entry.label != name) continue;
+    text = format(_("“%s” has a meaning of its own: take another name."), name.c_str());
+    return false;
+  }
+  if (folder_.has(name)) text = _("There is a preset of this name: it will be replaced.");
+  return true;
+}
+
+void PresetBar::rename() {
+  const std::string name = active().name;
+  if (name.empty()) return;
+  const auto other = ask_name(window(), {_("Rename Preset"), _("_Rename"), name},
+                              [&](const std::string& wanted, std::string& text) {
+                                return judge(wanted, text) && wanted != name;
+                              });
+  if (!other) return;
+  const Status renamed = folder_.rename(name, *other);
+  if (!renamed.ok()) complain(renamed.message());
+  list_presets();
+  chosen_ = kUserMark + (renamed.ok() ? *other : name);
+  show_current();
 }
 
 void PresetBar::remove() {
@@ -240,6 +280,8 @@ void PresetBar::import_file() {
   const Status read = read_preset(*path, settings);
   if (!read.ok()) return complain(read.message());
   const std::string name = std::filesystem::path(*path).stem().string();
+  std::string remark;
+  if (!judge(name, remark)) return complain(remark);
   const std::string question =
       format(_("There is a preset “%s” already. Replace it?"), shown(name).c_str());
   if (folder_.has(name) && !ask(window(), question, _("_Replace"))) return;

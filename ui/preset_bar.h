@@ -25,6 +25,8 @@ class PresetBar {
   PresetBar& operator=(const PresetBar&) = delete;
 
   GtkWidget* widget() const { return row_; }
+  // Whether a change of the settings is a preset's.
+  bool applying() const { return applying_; }
 
  private:
   struct Entry {
@@ -46,10 +48,13 @@ class PresetBar {
   // What the preset sets here.
   Settings used(const Settings& settings) const;
   void apply(const Settings& settings);
+  // What is wrong with a name for a preset, or to be known of it; false: it can't be used.
+  bool judge(const std::string& name, std::string& text) const;
   // Saves under the user's name, lists and chooses it; false: says what went wrong.
   bool keep(const std::string& name, const Settings& settings);
 
   void save_as();
+  void rename();
   void remove();
   void import_file();
   void export_file();
@@ -63,10 +68,11 @@ class PresetBar {
   PresetUse use_;
   GtkWidget* row_;
   GtkComboBoxText* combo_ = nullptr;
-  GtkWidget* delete_ = nullptr;
-  std::vector<Entry> entries_;  // the rows of the combo box
-  std::string chosen_;          // id of the last one that was chosen
-  bool showing_ = false;        // the box follows the settings, not the user
+  std::vector<GtkWidget*> for_own_;  // actions on a preset of the user
+  std::vector<Entry> entries_;       // the rows of the combo box
+  std::string chosen_;               // id of the last one that was chosen
+  bool showing_ = false;             // the box follows the settings, not the user
+  bool applying_ = false;
   gulong changed_ = 0;
   void (PresetBar::*action_)() = nullptr;  // to be begun when idle
   guint idle_ = 0;

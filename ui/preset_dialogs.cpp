@@ -71,10 +71,11 @@ bool ask(GtkWindow* parent, const std::string& question, const char* action) {
 }
 
 std::optional<std::string> ask_name(
-    GtkWindow* parent, const std::function<bool(const std::string&, std::string&)>& remark) {
+    GtkWindow* parent, const NameWindow& texts,
+    const std::function<bool(const std::string&, std::string&)>& remark) {
   GtkWidget* dialog =
-      gtk_dialog_new_with_buttons(_("Save Preset"), parent, GTK_DIALOG_MODAL, _("_Cancel"),
-                                  GTK_RESPONSE_CANCEL, _("_Save"), GTK_RESPONSE_ACCEPT, nullptr);
+      gtk_dialog_new_with_buttons(texts.title, parent, GTK_DIALOG_MODAL, _("_Cancel"),
+                                  GTK_RESPONSE_CANCEL, texts.action, GTK_RESPONSE_ACCEPT, nullptr);
   gtk_dialog_set_default_response(GTK_DIALOG(dialog), GTK_RESPONSE_ACCEPT);
   GtkWidget* label = gtk_label_new_with_mnemonic(_("_Name of the preset:"));
   GtkWidget* entry = gtk_entry_new();
@@ -82,6 +83,7 @@ std::optional<std::string> ask_name(
   gtk_label_set_xalign(GTK_LABEL(label), 0);
   gtk_entry_set_activates_default(GTK_ENTRY(entry), TRUE);
   gtk_entry_set_width_chars(GTK_ENTRY(entry), 32);
+  gtk_entry_set_text(GTK_ENTRY(entry), texts.name.c_str());
   GtkWidget* below = gtk_label_new(nullptr);
   gtk_label_set_xalign(GTK_LABEL(below), 0);
   gtk_label_set_line_wrap(GTK_LABEL(below), TRUE);

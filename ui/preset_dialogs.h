@@ -13,9 +13,14 @@ namespace grainless::ui {
 void show_complaint(GtkWindow* parent, const std::string& sentence);
 bool ask(GtkWindow* parent, const std::string& question, const char* action);
 
-// `remark` says what is to be known about a name; a name that it refuses (false) can't be saved.
+struct NameWindow {
+  const char* title;
+  const char* action;  // its button
+  std::string name;    // proposed
+};
+// `remark` says what is to be known about a name; one that it refuses (false) can't be used.
 std::optional<std::string> ask_name(
-    GtkWindow* parent,
+    GtkWindow* parent, const NameWindow& texts,
     const std::function<bool(const std::string& name, std::string& text)>& remark);
 
 enum class FileUse { kImport, kExport };

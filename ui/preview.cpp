@@ -10,6 +10,8 @@
 namespace grainless::ui {
 namespace {
 
+constexpr double kSurround = 0.467;  // mid-grey: half as bright as white to the eye
+constexpr int kFocusWidth = 2;
 constexpr int kMinimumWidth = 320, kMinimumHeight = 240;
 
 int64_t now() {
@@ -31,6 +33,17 @@ GtkWidget* new_mark(GtkAlign side) {
                                  GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
   g_object_unref(style);
   return mark;
+}
+
+// Along the widget's border, wherever the theme would have it.
+void render_focus(GtkWidget* widget, cairo_t* cairo) {
+  GtkStyleContext* style = gtk_widget_get_style_context(widget);
+  gint offset = 0, line = 0;
+  gtk_style_context_get(style, gtk_style_context_get_state(style), "outline-offset", &offset,
+                        "outline-width", &line, nullptr);
+  const int inset = offset + line;
+  gtk_render_focus(style, cairo, inset, inset, gtk_widget_get_allocated_width(widget) - 2 * inset,
+                   gtk_widget_get_allocated_height(widget) - 2 * inset);
 }
 
 }  // namespace
@@ -101,7 +114,6 @@ void Preview::build() {
                                    GDK_POINTER_MOTION_MASK | GDK_SCROLL_MASK |
                                    GDK_SMOOTH_SCROLL_MASK | GDK_KEY_PRESS_MASK |
                                    GDK_KEY_RELEASE_MASK);
-  gtk_style_context_add_class(gtk_widget_get_style_context(area_), GTK_STYLE_CLASS_VIEW);
   AtkObject* accessible = gtk_widget_get_accessible(area_);
   atk_object_set_name(accessible, _("Preview"));
   atk_object_set_description(
@@ -293,10 +305,9 @@ void Preview::resized() {
 }
 
 gboolean Preview::draw(cairo_t* cairo) {
-  GtkStyleContext* style = gtk_widget_get_style_context(area_);
-  const int width = gtk_widget_get_allocated_width(area_);
-  const int height = gtk_widget_get_allocated_height(area_);
-  gtk_render_background(style, cairo, 0, 0, width, height);
+  // Whatever the theme: colours and brightness are judged against it.
+  cairo_set_source_rgb(cairo, kSurround, kSurround, kSurround);
+  cairo_paint(cairo);
   cairo_save(cairo);
   cairo_scale(cairo, 1.0 / scale(), 1.0 / scale());
   const bool both = view_ == View::kSideBySide;
@@ -304,10 +315,25 @@ gboolean Preview::draw(cairo_t* cairo) {
                this->height(), split_);
   cairo_restore(cairo);
   log_delay();
-  if (gtk_widget_has_visible_focus(area_)) {
-    gtk_render_focus(style, cairo, 1, 1, width - 2, height - 2);
-  }
   return TRUE;
+}
+
+void Preview::draw_focus_on(GtkWidget* frame) {
+  g_object_set(overlay_, "margin", kFocusWidth, nullptr);
+  g_signal_connect_after(frame, "draw",
+                         G_CALLBACK(+[](GtkWidget* widget, cairo_t* cairo, GtkWidget* area) {
+                           if (gtk_widget_has_visible_focus(area)) render_focus(widget, cairo);
+                           return FALSE;
+                         }),
+                         area_);
+  for (const char* signal : {"focus-in-event", "focus-out-event"}) {
+    g_signal_connect(area_, signal,
+                     G_CALLBACK(+[](GtkWidget* area, GdkEvent*, Preview*) -> gboolean {
+                       gtk_widget_queue_draw(gtk_widget_get_ancestor(area, GTK_TYPE_FRAME));
+                       return FALSE;
+                     }),
+                     this);
+  }
 }
 
 // From the settings' change to exact pixels on the screen, as G_MESSAGES_DEBUG=grainless shows it.

@@ -32,6 +32,8 @@ class Preview {
   Preview& operator=(const Preview&) = delete;
 
   GtkWidget* widget() const { return overlay_; }
+  // The keyboard's focus is shown around the picture, on the frame that holds the widget.
+  void draw_focus_on(GtkWidget* frame);
   void set_params(const Params& params);
   // What has become of the layer in the host; the preview follows. thorough: see PreviewSource.
   Situation look_at_layer(bool thorough);

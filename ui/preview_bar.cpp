@@ -100,6 +100,10 @@ GtkWidget* PreviewBar::make_button(const char* icon, const char* label, int by) 
   return button;
 }
 
+void PreviewBar::show_view(View view) {
+  gtk_combo_box_set_active(view_, static_cast<int>(view));
+}
+
 void PreviewBar::view_chosen() {
   preview_.set_view(static_cast<View>(gtk_combo_box_get_active(view_)));
 }

@@ -16,6 +16,7 @@ class PreviewBar {
   GtkWidget* widget() const { return box_; }
   // Beside the overview, below the choices.
   void add_line(GtkWidget* widget);
+  void show_view(View view);
   // The preview's view has changed.
   void update();
 

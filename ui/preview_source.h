@@ -27,7 +27,7 @@ struct PreviewJob {
   int32_t reduction = 0;
 };
 
-// How sure a measurement of the noise is, in words.
+// How sure a measurement of the noise is, in words; none when it is.
 struct NoiseConfidence {
   std::string words;
   bool unsure = false;  // the user should help

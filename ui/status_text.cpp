@@ -62,12 +62,21 @@ std::string area_text(const std::vector<double>& sigma) {
                 sigma[2]);
 }
 
-std::string device_text(const PreviewModel& model, double loaded) {
+std::string fallback_text(const PreviewModel& model) {
+  std::string text;
+  if (model.info() == nullptr) return text;
+  for (const std::string& line : model.info()->fallbacks) {
+    text += (text.empty() ? "" : "\n") + capitalized(line);
+  }
+  return text;
+}
+
+std::string device_text(const PreviewModel& model, double loaded, const std::string& told) {
   std::string text = first_line(model, loaded);
-  if (const PreviewInfo* info = model.info()) {
-    std::vector<std::string> lines = info->fallbacks;
-    if (!info->note.empty()) lines.insert(lines.begin(), info->note);
-    for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + capitalized(line);
+  const std::string note = model.info() != nullptr ? capitalized(model.info()->note) : "";
+  const std::string fallback = fallback_text(model);
+  for (const std::string& line : {note, fallback != told ? fallback : std::string()}) {
+    if (!line.empty()) text += (text.empty() ? "" : "\n") + line;
   }
   return text;
 }

@@ -12,11 +12,14 @@ namespace grainless::ui {
 // The engine's sentences are made to follow a file's name or a colon: as one that stands alone.
 std::string capitalized(const std::string& sentence);
 
-// "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour (measured)", and what to do when unsure.
+// "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour", and what to do when unsure.
 std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence);
 // The same of a part of the layer.
 std::string area_text(const std::vector<double>& sigma);
-// "Preview by AMD EPYC in 0.52 s", and why not on another device; or what is going on.
-std::string device_text(const PreviewModel& model, double loaded);
+// "Preview by AMD EPYC in 0.52 s", and why not on another device, unless that was `told`; or what is
+// going on.
+std::string device_text(const PreviewModel& model, double loaded, const std::string& told = {});
+// Why not on another device; empty when it was the right one.
+std::string fallback_text(const PreviewModel& model);
 
 }  // namespace grainless::ui

@@ -111,7 +111,13 @@ Status read_preset(const std::string& path, Settings& settings) {
   if (size > kLargestFile || text.find('\0') != std::string::npos) {
     return {ErrorCode::kBadInput, sentence("'%s' is not a preset of Grainless", {path})};
   }
-  return parse_preset(text, path, settings);
+  Settings read;
+  if (Status status = parse_preset(text, path, read); !status.ok()) return status;
+  if (read.empty()) {
+    return {ErrorCode::kBadInput, sentence("'%s' is no preset: it sets nothing", {path})};
+  }
+  settings = std::move(read);
+  return {};
 }
 
 Status write_preset(const std::string& path, const Settings& settings) {
@@ -155,6 +161,17 @@ Status PresetFolder::load(const std::string& name, Settings& settings) const {
 Status PresetFolder::save(const std::string& name, const Settings& settings) const {
   const Status named = check_preset_name(name);
   return named.ok() ? write_preset(file_of(name), settings) : named;
+}
+
+Status PresetFolder::rename(const std::string& name, const std::string& to) const {
+  for (const std::string& one : {name, to}) {
+    if (Status named = check_preset_name(one); !named.ok()) return named;
+  }
+  std::error_code error;
+  fs::rename(file_of(name), file_of(to), error);
+  if (!error) return {};
+  return {ErrorCode::kBadInput,
+          sentence("'%s' can't be renamed: %s", {file_of(name), error.message()})};
 }
 
 Status PresetFolder::remove(const std::string& name) const {

@@ -35,6 +35,8 @@ class PresetFolder {
   Status load(const std::string& name, Settings& settings) const;
   // Replaces a preset of that name.
   Status save(const std::string& name, const Settings& settings) const;
+  // Replaces a preset of the new name.
+  Status rename(const std::string& name, const std::string& to) const;
   Status remove(const std::string& name) const;
 
  private:

@@ -10,7 +10,7 @@ import numpy as np
 import desktop
 from desktop import click, find_all, wait_for
 from drive_view import View
-from session import Session
+from session import Session, keys
 from steps import main as run
 
 TITLE = "Grainless Denoise"
@@ -161,6 +161,21 @@ def one_of_several(session):
         assert np.array_equal(pixels, expected), f"layer {index + 1}"
 
 
+def nothing_lies_over_the_picture(session):
+    """The keyboard's focus is shown around it, and longer or shorter sentences don't move it."""
+    session.ask("open_layer", 2400, 1600, "u8", 15)
+    live = Live(session)
+    place, picture = desktop.extents(live.window.preview), live.window.shot()
+    live.window.focus_preview()
+    keys("Right", "Left")
+    live.window.settled()
+    wait_for("the same picture", lambda: np.array_equal(live.window.shot(), picture), 20)
+    session.ask("lock", True)
+    wait_for("a sentence", lambda: live.window.label("are locked: unlock them first"), 20)
+    assert desktop.extents(live.window.preview) == place, "the picture has moved"
+    live.leave("Cancel")
+
+
 def effects_are_told(session):
     session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
     session.ask("add_effect")
@@ -191,6 +206,7 @@ def steps(session):
     yield "a selection elsewhere", lambda: a_selection_elsewhere_is_told(session)
     yield "the preview follows the image", lambda: the_preview_follows(session)
     yield "one of several layers", lambda: one_of_several(session)
+    yield "nothing lies over the picture", lambda: nothing_lies_over_the_picture(session)
     yield "layer effects", lambda: effects_are_told(session)
     yield "the layer is deleted", lambda: the_end_is_told(session, "delete_layer", "A layer was deleted")
     yield "the image is closed", lambda: the_end_is_told(session, "close_image", "The image was closed")

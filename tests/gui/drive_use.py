@@ -2,14 +2,16 @@
 """Presets, help, reset, odd layers, and leaving the dialog while it computes: drive_use.py WORK"""
 import os
 import pathlib
+import subprocess
 import sys
+import time
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "manual"))
 import check
 import desktop
 from desktop import Atspi, click, find, find_all, is_sensitive, wait_for
-from session import Session, Window, active_title, keys, press_with_mouse
+from session import Session, Window, active_title, items, keys, press_with_mouse
 from steps import main as run
 
 PRESETS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "grainless" / "presets"
@@ -64,7 +66,7 @@ def presets_are_saved(window):
     frame = window.frame("Save Preset")
     save = wait_for("Save", lambda: find(frame, "button", "Save"))
     entry = wait_for("the name's entry", lambda: find(frame, "text", "Name of the preset:") or find(frame, "text", ""))
-    for bad in ("a/b", "High ISO"):
+    for bad in ("a/b", "High ISO", "Your own settings"):
         entry.get_editable_text_iface().set_text_contents(bad)
         wait_for(f"a refusal of '{bad}'", lambda: not desktop.is_sensitive(save), 10)
     entry.get_editable_text_iface().set_text_contents("Zoë's attic")
@@ -79,10 +81,36 @@ def presets_are_saved(window):
     wait_for("what was saved", lambda: window.number("Strength") == 65 and window.number("Lightness noise") == 0, 10)
 
 
+def presets_are_renamed(window):
+    offered = wait_for("the list", lambda: items(window.widget("combo box", "Preset")))
+    assert offered[-1] == "Zoë's attic" and not offered[-2], f"no line before the user's own: {offered}"
+    preset_menu(window, "Rename…")
+    frame = window.frame("Rename Preset")
+    rename = wait_for("Rename", lambda: find(frame, "button", "Rename"))
+    entry = wait_for("the name's entry", lambda: find(frame, "text", "Name of the preset:") or find(frame, "text", ""))
+    assert desktop.text(entry) == "Zoë's attic"
+    for bad in ("Zoë's attic", "Your own settings", ""):
+        entry.get_editable_text_iface().set_text_contents(bad)
+        wait_for(f"a refusal of '{bad}'", lambda: not desktop.is_sensitive(rename), 10)
+    entry.get_editable_text_iface().set_text_contents("Zoë's cellar")
+    wait_for("a name that is taken", lambda: desktop.is_sensitive(rename), 10)
+    click(rename)
+    preset_is(window, "Zoë's cellar")
+    assert window.number("Strength") == 65 and not (PRESETS / "Zoë's attic.preset").exists()
+    (PRESETS / "Zoë's cellar.preset").rename(PRESETS / "Zoë's attic.preset")
+
+
 def presets_travel(window, work):
     arriving, exported = work / "From a friend.preset", work / "out.preset"
     exported.unlink(missing_ok=True)
     arriving.write_text("# by a friend\nstrength = 130\n", encoding="utf-8")
+    empty = work / "Empty.preset"
+    empty.write_text("# nothing\n", encoding="utf-8")
+    preset_menu(window, "Import…")
+    answer_file_chooser(window, "Import Preset", "Import", empty)
+    wait_for("the complaint", lambda: window.label("is no preset: it sets nothing"))
+    window.press("Close")
+    wait_for("the complaint's end", lambda: active_title() == "Grainless Denoise", 20)
     preset_menu(window, "Import…")
     answer_file_chooser(window, "Import Preset", "Import", arriving)
     preset_is(window, "From a friend")
@@ -200,6 +228,7 @@ def steps(session, work):
 
     yield "a preset changes the settings, and the box follows them", open_window
     yield "presets are saved under safe names", lambda: presets_are_saved(window)
+    yield "presets are renamed", lambda: presets_are_renamed(window)
     yield "presets are imported and exported", lambda: presets_travel(window, work)
     yield "presets are deleted", lambda: presets_are_deleted(window)
     yield "broken presets are refused", lambda: broken_presets_are_refused(window)
@@ -207,6 +236,7 @@ def steps(session, work):
     yield "Help and F1 open the manual", lambda: help_opens_the_manual(window, opened)
     yield "Escape ends the dialog", lambda: (keys("Escape"), window.gone())
     yield "numbers have units, and sliders show what holds", lambda: numbers_say_what_they_are(session)
+    yield "the dialog is as it was", lambda: the_dialog_is_as_it_was(session)
     yield "no device is named when nothing is to be done", lambda: nobody_computes_nothing(session)
     yield "1 × 1", lambda: odd_layer(session, 1, 1, "u8", "Preview by", "smaller than")
     yield "1 × 2000", lambda: odd_layer(session, 1, 2000, "u8", "Preview by", "smaller than")
@@ -227,7 +257,34 @@ def numbers_say_what_they_are(session):
     level = measured.split("Measured noise: ")[1].split(" ")[0]
     wait_for("the measured level on its slider", lambda: desktop.text(window.widget("spin button", "Noise level")) == level)
     click(window.widget("check box", "Measure the noise automatically"))
-    wait_for("the level of the settings", lambda: desktop.text(window.widget("spin button", "Noise level")) == "10.0")
+    wait_for("that level in the settings", lambda: f"{window.number('Noise level'):.1f}" == level)
+    assert "(measured)" not in measured, "said twice"
+    window.end("Cancel")
+
+
+def the_dialog_is_as_it_was(session):
+    """View, zoom and size; and why there is no graphics card is told once."""
+    session.ask("open_layer", 300, 200)
+    window = Window(session)
+    wait_for("the preview", lambda: window.label("Preview by"))
+    reason = window.label("NVIDIA", "CUDA", "graphics card")
+    window.choose("View", "Split")
+    window.choose("Zoom", "200 %")
+    found = subprocess.run(["xdotool", "search", "--name", "^Grainless Denoise$"], capture_output=True, text=True, check=True)
+    def size():
+        return desktop.extents(window.frame("Grainless Denoise"))[2:]
+
+    first = size()
+    subprocess.run(["xdotool", "windowsize", found.stdout.split()[-1], "1111", "777"], check=True)
+    wait_for("another size", lambda: size() != first, 20)
+    time.sleep(0.5)  # the layout follows
+    smaller = size()
+    window.end("Cancel")
+    window = Window(session, as_before=True)
+    wait_for("the preview", lambda: window.label("Preview by"))
+    assert (window.selected("View"), window.selected("Zoom")) == ("Split", "200 %"), "another view than before"
+    assert size() == smaller, f"{size()} and not {smaller}, the size before"
+    assert not reason or not window.label("NVIDIA", "CUDA", "graphics card"), "told again"
     window.end("Cancel")
 
 

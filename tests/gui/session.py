@@ -10,6 +10,10 @@ import desktop
 from desktop import click, find, find_all, wait_for
 
 
+# What the dialog remembers besides its settings.
+STATE = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "grainless" / "dialog.ini"
+
+
 class Session:
     def __init__(self, work):
         self.work = work
@@ -54,8 +58,11 @@ class Session:
 class Window:
     """The dialog of a procedure on the session's layers."""
 
-    def __init__(self, session, title="Grainless Denoise", procedure="plug-in-grainless-denoise"):
+    def __init__(self, session, title="Grainless Denoise", procedure="plug-in-grainless-denoise", as_before=False):
+        """as_before: with the view, zoom and size of the last time."""
         self.session = session
+        if not as_before:
+            STATE.unlink(missing_ok=True)
         self.title = title
         session.start("run_filter", procedure)
         wait_for("the dialog", lambda: self.root)
