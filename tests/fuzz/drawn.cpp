@@ -7,6 +7,7 @@
 #include <random>
 
 #include "engine/boundary/pixel_math.h"
+#include "engine/methods.h"
 
 namespace grainless::fuzz {
 namespace {
@@ -46,6 +47,7 @@ void make_valid(Params& params) {
   if (params.patch == 1) params.patch = 2;
   while ((params.group & (params.group - 1)) != 0) params.group &= params.group - 1;
   if (params.patch != 0) params.step = std::min(params.step, params.patch);
+  if (method_row(params.method).stack == StackWay::kNone) params.depth = 0;
 }
 
 float sample(const uint8_t* at, Component component) {

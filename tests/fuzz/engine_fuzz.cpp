@@ -10,8 +10,8 @@ using namespace grainless;
 
 namespace {
 
-// Of stacks every pixel has up to 63 x 63 x 31 neighbours.
-constexpr int32_t kMostSide = 24, kMostStackSide = 7;
+// In a volume every pixel has up to 63 x 63 x 31 neighbours.
+constexpr int32_t kMostSide = 24, kMostVolumeSide = 7;
 
 Engine& engine() {
   static Engine engine({"", 1});
@@ -56,9 +56,9 @@ tools::Image denoised_stack(const Params& params, const tools::Image& image, uin
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider bytes(data, size);
   const Params params = fuzz::drawn_params(bytes, "cpu");
-  const bool stack = params.depth > 0 && params.method == static_cast<int32_t>(Method::kNlm);
-  const tools::Image image = fuzz::drawn_picture(bytes, stack ? kMostStackSide : kMostSide);
-  const auto run = stack ? denoised_stack : denoised;
+  const bool volume = params.depth > 0 && params.method == static_cast<int32_t>(Method::kNlm);
+  const tools::Image image = fuzz::drawn_picture(bytes, volume ? kMostVolumeSide : kMostSide);
+  const auto run = params.depth > 0 ? denoised_stack : denoised;
   const tools::Image result = run(params, image, 0x55);
   fuzz::expect_sound(image, result);
   fuzz::expect(same(result, run(params, image, 0xaa)), "other pixels the second time");

@@ -6,10 +6,12 @@ import pathlib
 import numpy as np
 from gi.repository import Gegl, Gimp
 
+import card_faults
 import changes
+from card_faults import Installed
 from faults import judge
-from harness import QUICK, REPORT, SUCCESS, add_layer, call, native_pixels, new_image, reports
-from pauses import FOLDER, STAGES, clear, meanwhile
+from harness import QUICK, SUCCESS, add_layer, call, denoise, native_pixels, new_image
+from pauses import FOLDER, STAGES, clear, environment, meanwhile
 
 STACK = {"procedure": "plug-in-grainless-denoise-stack", "auto_sigma": False, "sigma": 12.0, "search": 5, "depth": 1}
 REFUSED = Gimp.PDBStatusType.EXECUTION_ERROR
@@ -199,34 +201,37 @@ SETTINGS = {"settings file of random bytes": bytes(range(256)) * 4,
             "settings file is a folder": None}
 
 
-def check_module(fault, contents):
-    """A CUDA module that can't be used: the processor does the work, and the report says why."""
-    module = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless" / "grainless-cuda.so"
-    kept = module.with_suffix(".kept")
-    if module.exists():
-        module.rename(kept)
-    try:
-        if contents is not None:
-            module.write_bytes(contents)
-        image, layers, _ = new_picture()
-        REPORT.unlink(missing_ok=True)
-        status, message = call(image, layers, **(QUICK | {"device": "cuda"}))
-        told = reports()
-    finally:
-        module.unlink(missing_ok=True)
-        if kept.exists():
-            kept.rename(module)
+def check_card(fault, stage, says, contents, settings):
+    """A module or a card that can't do it: the processor or another card does, with the same pixels, and the report says why."""
+    expected = card_picture("cpu", {})[0]
+    with Installed(pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless", contents):
+        pixels, told = card_picture("auto", settings)
     problem = ""
-    if status != SUCCESS:
-        problem = "it did not run"
-    elif told[0]["device"] != "cpu" or not told[0]["fallback"]:
-        problem = f"not told: {told[0]}"
-    judge(fault, "begin", "batch", "the processor does it, and the reason is told",
-          f"{status.value_nick}: {'; '.join(told[0]['fallback']) if told else message}", problem)
+    if not np.array_equal(pixels, expected):
+        problem = "not the same pixels"
+    elif not any(says in why for why in told["fallback"]):
+        problem = "not told"
+    judge(fault, stage, "batch", "done with the same pixels, and the reason told",
+          f"done on {told['device']}: {'; '.join(told['fallback'])}", problem)
 
 
-MODULES = {"CUDA module missing": None, "CUDA module empty": b"", "CUDA module of random bytes": bytes(range(256)) * 64,
-           "CUDA module cut off": b"\x7fELF\x02\x01\x01" + bytes(400)}
+def card_picture(device, settings):
+    """What a layer becomes there, and the report of it."""
+    image = new_image(width=300, height=260)
+    layer = add_layer(image)
+    with environment(**card_faults.variables(settings)):
+        report, = denoise(image, [layer], device=device, **QUICK)
+    return native_pixels(layer).copy(), report
+
+
+def card_cases():
+    folders = os.environ["GRAINLESS_FAKE_MODULES"]
+    for fault, stage, says, folder, settings in card_faults.CARDS:
+        yield (f"fault: {fault}, {stage}",
+               lambda f=fault, at=stage, s=says, m=folder, e=settings:
+               check_card(f, at, s, card_faults.module_bytes(folders, m), e))
+    for fault, contents in card_faults.broken_modules(folders).items():
+        yield f"fault: {fault}", lambda f=fault, c=contents: check_card(f, "start", card_faults.NAME, c, {})
 
 
 def cases():
@@ -253,5 +258,4 @@ def cases():
         yield f"fault: kill -9 at the {stage}, stack", lambda at=stage: check_killed(at, STACK, 3)
     for fault, contents in SETTINGS.items():
         yield f"fault: {fault}", lambda f=fault, c=contents: check_settings(f, c)
-    for fault, contents in MODULES.items():
-        yield f"fault: {fault}", lambda f=fault, c=contents: check_module(f, c)
+    yield from card_cases()

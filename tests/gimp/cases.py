@@ -3,7 +3,7 @@
 import os
 import sys
 
-sys.path.insert(0, os.environ["GRAINLESS_TEST_DIR"])
+sys.path[:0] = [os.environ["GRAINLESS_TEST_DIR"], os.path.join(os.environ["GRAINLESS_TEST_DIR"], os.pardir, "reliability")]
 import case_bands
 import case_faults
 import case_files

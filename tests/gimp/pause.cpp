@@ -7,10 +7,14 @@
 //            second drawable is changed. The file becomes `reached`, with the process's number in
 //            it, and the filter goes on when somebody deletes that (meanwhile.py).
 //   refuse   "2": GIMP takes the first drawable's new pixels and refuses the second's.
-//   host-memory  "1": what GRAINLESS_HOST_MEMORY is for filters that start from now on.
+//   environment  lines of NAME=VALUE, for filters that start from now on.
+//   disk-full  whatever is in it: no regular file takes another byte.
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -50,17 +54,39 @@ void stage(const std::string& name, double value) {
 
 int merges = 0;
 
-__attribute__((constructor)) void set_host_memory() {
-  std::string mebibytes;
+__attribute__((constructor)) void set_environment() {
   if (std::getenv("GRAINLESS_PAUSE") == nullptr) return;
-  if (std::ifstream(folder() / "host-memory") >> mebibytes) {
-    setenv("GRAINLESS_HOST_MEMORY", mebibytes.c_str(), 1);
+  std::ifstream file(folder() / "environment");
+  for (std::string line; std::getline(file, line);) {
+    const size_t equals = line.find('=');
+    if (equals != std::string::npos) {
+      setenv(line.substr(0, equals).c_str(), line.substr(equals + 1).c_str(), 1);
+    }
   }
+}
+
+// As the kernel says it.
+bool disk_is_full(int file) {
+  struct stat status{};
+  if (std::getenv("GRAINLESS_PAUSE") == nullptr || fstat(file, &status) != 0) return false;
+  if (!S_ISREG(status.st_mode) || access((folder() / "disk-full").c_str(), F_OK) != 0) return false;
+  errno = ENOSPC;
+  return true;
 }
 
 }  // namespace
 
 extern "C" {
+
+ssize_t write(int file, const void* bytes, size_t count) {
+  if (disk_is_full(file)) return -1;
+  return original<ssize_t (*)(int, const void*, size_t)>("write")(file, bytes, count);
+}
+
+ssize_t writev(int file, const iovec* pieces, int count) {
+  if (disk_is_full(file)) return -1;
+  return original<ssize_t (*)(int, const iovec*, int)>("writev")(file, pieces, count);
+}
 
 int gimp_progress_init(const char* message) {
   merges = 0;

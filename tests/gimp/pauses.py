@@ -7,7 +7,7 @@ import pathlib
 import time
 
 FOLDER = pathlib.Path(os.environ.get("GRAINLESS_PAUSE", ""))
-FILES = ("at", "reached", "action.py", "done.json", "refuse")  # not host-memory, which is a setting
+FILES = ("at", "reached", "action.py", "done.json", "refuse")  # not the settings of filters to come
 # The first progress, the middle of the computing, and the new pixels ready in the shadow buffer.
 STAGES = {"begin": "progress 0", "middle": "progress 0.4", "end": "progress 0.99"}
 
@@ -40,14 +40,29 @@ def meanwhile(stage, code):
 
 
 @contextlib.contextmanager
-def host_memory(mebibytes):
-    """Filters that start inside have so much memory for a layer's pixels: larger ones pass in bands."""
-    path = FOLDER / "host-memory"
-    path.write_text(str(mebibytes), encoding="utf-8")
+def asked(name, text):
+    """While it lasts, a file of pause.cpp is there."""
+    path = FOLDER / name
+    path.write_text(text, encoding="utf-8")
     try:
         yield
     finally:
         path.unlink()
+
+
+def environment(**variables):
+    """Filters that start inside find these variables set."""
+    return asked("environment", "".join(f"{name}={value}\n" for name, value in variables.items()))
+
+
+def host_memory(mebibytes):
+    """Filters that start inside have so much memory for a layer's pixels: larger ones pass in bands."""
+    return environment(GRAINLESS_HOST_MEMORY=mebibytes)
+
+
+def disk_full():
+    """No file takes another byte, in GIMP and in all that it starts."""
+    return asked("disk-full", "")
 
 
 def at_once(code):

@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+import card_faults
+
 GRAINLESS, MODULES, FAILING_MALLOC = map(os.path.abspath, sys.argv[1:4])
 GOOD = os.path.join(MODULES, "fake-good")
 SETTINGS = ["--sigma", "12", "--method", "nlm", "--search", "9"]
@@ -133,43 +135,22 @@ class Cases:
 
     # ---- modules and cards
 
-    def card(self, fault, stage, says, module=GOOD, **settings):
+    def card(self, fault, stage, says, module=GOOD, settings=()):
         with Place(self.large) as place:
-            end = place.run(module=module, settings={f"GRAINLESS_FAKE_{k}": str(v) for k, v in settings.items()})
+            end = place.run(module=module, settings=settings)
             self.judge(fault, stage, "done with the same pixels, and the reason told", place, end,
                        end.status == 0 and end.written and says in end.err, self.large_result)
 
     def cards(self):
-        third = {"FAIL_RUN": 3, "BUDGET": 6000000}
-        self.card("module missing", "start", "is not installed", module="/nonexistent")
-        self.card("module older", "start", "another version", module=os.path.join(MODULES, "fake-old"))
-        self.card("module newer", "start", "another version", module=os.path.join(MODULES, "fake-newer"))
-        self.card("no module of ours", "start", "not a Grainless module", module=os.path.join(MODULES, "fake-strange"))
-        self.card("no driver", "start", "no fake driver", DRIVER=0)
-        self.card("driver too old", "start", "too old", DRIVER=1)
-        self.card("driver without device", "start", "no NVIDIA graphics card", CARDS=0)
-        self.card("device can't be opened", "start", "does not answer", OPEN_FAILS=0)
-        self.card("cuFFT or another part missing", "planning", "lacks this method", LACKS_METHOD=1)
-        self.card("device doesn't say its memory", "planning", "is silent", BUDGET=-1)
-        self.card("no device memory left", "planning", "too little for a tile", BUDGET=0)
-        self.card("device too small for the plan", "the first tile", "too small for this plan", SMALL=1)
-        self.card("out of device memory, always", "every tile", "the card is full", MAX_PIXELS=0)
-        self.card("device lost", "the first tile", "fell off the bus", FAIL_RUN=1)
-        self.card("device lost", "the third tile", "fell off the bus", **third)
-        self.card("launch failure", "the third tile", "launching", FAIL_TEXT="launching: unspecified", **third)
-        self.card("time-out", "the third tile", "timed out", FAIL_TEXT="the launch timed out", **third)
-        self.card("NaN from a kernel", "the third tile", "no numbers", FAIL_CODE=7,
-                  FAIL_TEXT="it computed values that are no numbers", **third)
+        for fault, stage, says, folder, settings in card_faults.CARDS:
+            module = os.path.join(MODULES, folder) if folder else "/nonexistent"
+            self.card(fault, stage, says, module, card_faults.variables(settings))
 
     def broken_modules(self):
-        whole = pathlib.Path(GOOD, "grainless-cuda.so").read_bytes()
-        contents = {"module empty": b"", "module a text": b"no module\n", "module cut in half": whole[:len(whole) // 2],
-                    "module cut by its end": whole[:-1], "module's header alone": whole[:64],
-                    "module full of zeros": bytes(len(whole))}
-        for fault, content in contents.items():
+        for fault, content in card_faults.broken_modules(MODULES).items():
             with tempfile.TemporaryDirectory() as folder:
-                pathlib.Path(folder, "grainless-cuda.so").write_bytes(content)
-                self.card(fault, "start", "grainless-cuda.so", module=folder)
+                pathlib.Path(folder, card_faults.NAME).write_bytes(content)
+                self.card(fault, "start", card_faults.NAME, module=folder)
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "grainless-cuda.so").mkdir()
             self.card("module a folder", "start", "grainless-cuda.so", module=folder)

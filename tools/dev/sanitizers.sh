@@ -40,8 +40,28 @@ not_timed='-*CancelIsAnswered*:*Soon*'
 # What works on several threads at once.
 threaded='ThreadPool*:Preview*:*Fallback*:TileScheduler*:*TheSameBits*Bm3dFast*:*TheSameBits*NlmColour*:*TheSameBits*Small*'
 
-sanitize() {
+# What CI has time for: every fuzz target for half a minute, and of the tests those of what others hand in (files of
+# modules and presets, parameters) and of what cuts, shares and frees memory. Not the statistics of noise on large
+# pictures, where a second becomes a minute.
+slow='NoiseEstimate*:NoiseCurve*:AreaNoise*:Survey*:LargeImage*:*SwNlmPlan*'
+
+sanitize_quickly() {
     local status=0
+    configure_asan
+    compile_sanitizer "$asan_dir" fuzz-programs fake-modules tests/unit/unit-tests
+    test_sanitizer "$asan_dir" "$not_timed:$slow" unit fuzz || status=$?
+    configure_sanitizer "$tsan_dir" thread
+    compile_sanitizer "$tsan_dir" fake-modules tests/unit/unit-tests
+    test_sanitizer "$tsan_dir" "$threaded:$not_timed" unit || status=$?
+    return "$status"
+}
+
+sanitize() { # [--quick]
+    local status=0
+    if [[ ${1:-} == --quick ]]; then
+        sanitize_quickly
+        return
+    fi
     configure_asan
     compile_sanitizer "$asan_dir" fuzz-programs fake-modules tools/grainless tools/grainless-bench \
         tests/{unit/unit-tests,tools/tool-tests,contract/contract-tests,property/sweep/sweep-tests} \
