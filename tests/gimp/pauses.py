@@ -11,6 +11,14 @@ FILES = ("at", "reached", "action.py", "done.json", "refuse")  # not the setting
 # The first progress, the middle of the computing, and the new pixels ready in the shadow buffer.
 STAGES = {"begin": "progress 0", "middle": "progress 0.4", "end": "progress 0.99"}
 
+# How GIMP can end, as code for meanwhile.py.
+QUIT = """procedure = Gimp.get_pdb().lookup_procedure('gimp-quit')
+config = procedure.create_config()
+config.set_property('force', True)
+procedure.run(config)
+"""
+ENDS = {"gets SIGTERM": "os.kill(os.getppid(), 15)\n", "gets SIGKILL": "os.kill(os.getppid(), 9)\n", "is told to quit": QUIT}
+
 
 def clear():
     for name in FILES:
@@ -26,12 +34,17 @@ def wait_until_done(what, patience=60):
     assert error is None, error
 
 
-@contextlib.contextmanager
-def meanwhile(stage, code):
-    """What runs inside is held at the stage, and the code run then."""
+def prepare(stage, code):
+    """The filter will be held at the stage, and the code run then."""
     clear()
     (FOLDER / "action.py").write_text(code, encoding="utf-8")
     (FOLDER / "at").write_text(stage, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def meanwhile(stage, code):
+    """What runs inside is held at the stage, and the code run then."""
+    prepare(stage, code)
     try:
         yield
         wait_until_done(stage, 5)
@@ -61,7 +74,7 @@ def host_memory(mebibytes):
 
 
 def disk_full():
-    """No file takes another byte, in GIMP and in all that it starts."""
+    """No file takes another byte from the filter."""
     return asked("disk-full", "")
 
 

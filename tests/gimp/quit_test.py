@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """GIMP ends in mid-work, without a window: quit_test.py GIMP_ENV BUILD_DIR PLUG_IN_DIR PAUSE_LIBRARY
 
-Asked to (SIGTERM) or killed: the plug-in's process ends, too, and the picture's file is as it was. Prints TAP.
+Asked to (SIGTERM, File > Quit) or killed: the plug-in's process ends, too, and the picture's file is as it was. Prints TAP.
 """
 import hashlib
 import os
@@ -49,16 +49,14 @@ def is_there(process):
         return False
 
 
-def gimp_ends(how, gimp_env, work, plug_ins, environment):
+def gimp_ends(how, code, gimp_env, work, plug_ins, environment):
     picture, note = work / "picture.png", work / "filter.pid"
     write_picture(picture)
     note.unlink(missing_ok=True)
     before = hashlib.sha256(picture.read_bytes()).hexdigest()
     script = SCRIPT.format(picture=str(picture), procedure="plug-in-grainless-denoise")
-    action = f"open({str(note)!r}, 'w').write(str(filter_pid))\nos.kill(os.getppid(), {int(how)})\ntime.sleep(0.5)\n"
-    pauses.clear()
-    (pauses.FOLDER / "action.py").write_text(action, encoding="utf-8")
-    (pauses.FOLDER / "at").write_text(pauses.STAGES["middle"], encoding="utf-8")
+    action = f"open({str(note)!r}, 'w').write(str(filter_pid))\n{code}time.sleep(0.5)\n"
+    pauses.prepare(pauses.STAGES["middle"], action)
     subprocess.run([gimp_env, "--kept", work / "profile", plug_ins, "env",
                     f"LD_PRELOAD={environment['GRAINLESS_PAUSE_LIBRARY']}",
                     "gimp-console", "-i", "--batch-interpreter=python-fu-eval", "-b", script, "--quit"],
@@ -74,7 +72,7 @@ def gimp_ends(how, gimp_env, work, plug_ins, environment):
         os.kill(process, signal.SIGKILL)
     elif hashlib.sha256(picture.read_bytes()).hexdigest() != before:
         problem = "the picture's file has changed"
-    faults.judge(f"GIMP gets {how.name}", "middle", "batch", "the plug-in ends, too, and the file is as it was",
+    faults.judge(f"GIMP {how}", "middle", "batch", "the plug-in ends, too, and the file is as it was",
                  problem or "so it was", problem)
 
 
@@ -86,14 +84,14 @@ def main():
     environment = dict(os.environ, **add_meanwhile(plug_ins, work, pause))
     pauses.FOLDER = work / "pause"
     failed = 0
-    print("TAP version 13\n1..2")
-    for how in (signal.SIGTERM, signal.SIGKILL):
+    print(f"TAP version 13\n1..{len(pauses.ENDS)}")
+    for how, code in pauses.ENDS.items():
         try:
-            gimp_ends(how, gimp_env, work, plug_ins, environment)
-            print(f"ok - GIMP gets {how.name} in mid-work", flush=True)
+            gimp_ends(how, code, gimp_env, work, plug_ins, environment)
+            print(f"ok - GIMP {how} in mid-work", flush=True)
         except (AssertionError, subprocess.TimeoutExpired) as error:
             failed += 1
-            print(f"not ok - GIMP gets {how.name} in mid-work\n# {error}", flush=True)
+            print(f"not ok - GIMP {how} in mid-work\n# {error}", flush=True)
     return 1 if failed else 0
 
 

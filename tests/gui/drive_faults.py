@@ -8,14 +8,16 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gimp"))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / name) for name in ("gimp", "reliability")]
+import card_faults
 import changes
 import desktop
 import pauses
-from desktop import click, find_all, wait_for
+from card_faults import Installed
+from desktop import click, find, find_all, wait_for
 from faults import judge
-from pauses import STAGES, meanwhile
-from session import Session, Window, active_title
+from pauses import STAGES, disk_full, environment, meanwhile
+from session import Session, Window, active_title, preset_menu
 from steps import run_steps
 
 PICTURE = ("Grainless Denoise", "plug-in-grainless-denoise")
@@ -199,40 +201,98 @@ def bad_settings(session, fault, contents):
     judge(fault, "begin", "dialog", "the defaults are used", f"{shown}, {answer['status']}", "" if ok else "not so")
 
 
-def bad_module(session, contents):
-    """The processor does the work, and the dialog says why."""
-    module = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless" / "grainless-cuda.so"
-    kept = module.with_suffix(".kept")
-    if module.exists():
-        module.rename(kept)
-    try:
-        module.write_bytes(contents)
-        settings_file(PICTURE).write_text(QUICK[PICTURE] + '(device "cuda")\n', encoding="utf-8")
+PLUG_IN = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless"
+FAKES = os.environ["GRAINLESS_FAKE_MODULES"]
+# Of card_faults.py: one of each kind. The others are tested without a window.
+SHOWN_CARDS = {"module older", "no driver", "driver without device", "cuFFT or another part missing",
+               "out of device memory, always", "device lost"}
+
+
+def with_module(session, contents, settings, device):
+    """The dialog with a module and its settings; what it says of the device, and what the filter answers."""
+    settings_file(PICTURE).write_text(QUICK[PICTURE] + f'(device "{device}")\n', encoding="utf-8")
+    with Installed(PLUG_IN, contents), environment(**card_faults.variables(settings)):
         session.ask("open_fault_picture", 1)
         window = Window(session, *PICTURE)
         wait_for("the preview", lambda: window.label("Preview by"))
-        said = window.label("grainless-cuda.so") or ""
+        return window.labels(), window.end("OK")
+
+
+def bad_card(session, fault, stage, says, contents, settings):
+    """Another device does the work, and the dialog says why."""
+    _, expected = with_module(session, None, {}, "cpu")
+    labels, answer = with_module(session, contents, settings, "cuda")
+    said = next((label for label in labels if says.lower() in label.lower()), "")
+    problem = "" if said else f"not shown: {labels}"
+    if answer["status"] != "success" or answer["all"] != expected["all"]:
+        problem = "not the same pixels"
+    judge(fault, stage, "dialog", "done with the same pixels, and the reason shown", f"{said} {answer['status']}", problem)
+
+
+def card_steps(session):
+    for fault, stage, says, folder, settings in card_faults.CARDS:
+        if fault in SHOWN_CARDS and stage != "the third tile":
+            yield fault, lambda f=fault, at=stage, s=says, m=folder, e=settings: bad_card(
+                session, f, at, s, card_faults.module_bytes(FAKES, m), e)
+    contents = card_faults.broken_modules(FAKES)["module cut in half"]
+    yield "module cut in half", lambda: bad_card(session, "module cut in half", "start", card_faults.NAME, contents, {})
+
+
+def full_disk_and_settings(session):
+    """The settings of this run can't be kept for the next one: the picture gets its pixels all the same."""
+    _, window = open_window(session, PICTURE)
+    expected = window.end("OK")
+    _, window = open_window(session, PICTURE)
+    before = settings_file(PICTURE).read_bytes()
+    with disk_full():
         answer = window.end("OK")
-    finally:
-        module.unlink(missing_ok=True)
-        if kept.exists():
-            kept.rename(module)
-    judge("CUDA module corrupt", "begin", "dialog", "the processor does it, and the reason is shown",
-          f"{said} {answer['status']}", "" if said and answer["status"] == "success" else "not so")
+    problem = ""
+    if answer["status"] != "success" or answer["all"] != expected["all"]:
+        problem = f"not the usual result: {answer}"
+    elif settings_file(PICTURE).read_bytes() != before:
+        problem = "the settings file has changed"
+    judge("disk full, settings of the last run", "end", "dialog", "denoised, the older settings as they were",
+          answer["status"], problem)
 
 
-def gimp_ends(session, how):
+def full_disk_and_preset(session):
+    """A sentence says that a preset could not be saved, and no piece of it is left."""
+    _, window = open_window(session, PICTURE)
+    folder = SETTINGS.parent / "grainless" / "presets"
+    files = set(folder.glob("*")) | set(folder.glob(".*"))
+    with disk_full():
+        preset_menu(window, "Save As…")
+        frame = window.frame("Save Preset")
+        entry = wait_for("the name's entry", lambda: find(frame, "text", "Name of the preset:") or find(frame, "text", ""))
+        entry.get_editable_text_iface().set_text_contents("Mine")
+        save = wait_for("Save", lambda: find(frame, "button", "Save"))
+        wait_for("a name that can be", lambda: desktop.is_sensitive(save), 10)
+        click(save)
+        said = wait_for("the reason", lambda: window.label("can't be written"))
+    problem = "" if "No space left" in said else "without the reason"
+    if set(folder.glob("*")) | set(folder.glob(".*")) != files:
+        problem = "a file is left"
+    judge("disk full, a preset", "dialog open", "dialog", "a sentence with the reason, no file is left",
+          said.replace(str(folder) + "/", ""), problem)
+    click(wait_for("the message's button", lambda: next(
+        (button for button in find_all(window.root, "button", lambda name: name == "Close") if desktop.is_showing(button)), None)))
+    window.end("Cancel")
+
+
+def gimp_ends(session, how, code):
     """GIMP ends while the filter works: no process of either stays."""
     _, window = open_window(session, PICTURE)
     process = filter_process(session)
-    with meanwhile(STAGES["middle"], f"os.kill(os.getppid(), {int(how)}); time.sleep(0.5)"):
-        click(window.widget("button", "OK"))
-        session.process.wait(60)
+    pauses.prepare(STAGES["middle"], code + "time.sleep(0.5)\n")
+    click(window.widget("button", "OK"))
+    session.process.wait(60)
+    assert not (pauses.FOLDER / "at").exists(), "the filter never came to its middle"
+    pauses.clear()  # whoever ended GIMP may have ended with it
     end = time.monotonic() + 20
     while pathlib.Path(f"/proc/{process}").exists() and time.monotonic() < end:
         time.sleep(0.1)
     left = pathlib.Path(f"/proc/{process}").exists()
-    judge(f"GIMP gets {how.name}", "middle", "dialog", "the plug-in ends, too", "still there" if left else "ended",
+    judge(f"GIMP {how}", "middle", "dialog", "the plug-in ends, too", "still there" if left else "ended",
           "a process is left" if left else "")
 
 
@@ -259,7 +319,9 @@ def steps(session):
             yield f"kill -9: {stage}{kind}", lambda at=stage, s=subject, c=count: killed(session, at, s, c)
     yield "settings of random bytes", lambda: bad_settings(session, "settings file of random bytes", bytes(range(256)) * 4)
     yield "settings cut off", lambda: bad_settings(session, "settings file cut off", b'# settings\n\n(method "nl')
-    yield "a corrupt CUDA module", lambda: bad_module(session, bytes(range(256)) * 64)
+    yield from card_steps(session)
+    yield "disk full, settings", lambda: full_disk_and_settings(session)
+    yield "disk full, preset", lambda: full_disk_and_preset(session)
 
 
 def leave_dialog(session):
@@ -273,10 +335,10 @@ def leave_dialog(session):
 def main():
     work = pathlib.Path(sys.argv[1])
     failed = 0
-    for how in (signal.SIGTERM, signal.SIGKILL):
+    for number, (how, code) in enumerate(pauses.ENDS.items()):
         session = Session(work)
-        found = list(steps(session)) if how == signal.SIGTERM else []
-        found.append((f"GIMP gets {how.name} in mid-work", lambda s=session, h=how: gimp_ends(s, h)))
+        found = list(steps(session)) if number == 0 else []
+        found.append((f"GIMP {how} in mid-work", lambda s=session, h=how, c=code: gimp_ends(s, h, c)))
         try:
             failed += run_steps(session, found, lambda s=session: leave_dialog(s))
         finally:

@@ -125,10 +125,14 @@ class LongDialog:
         if random.random() < 0.5:
             time.sleep(random.uniform(0, 0.3))
         else:
-            wait_for("the exact preview", lambda: self.window.label("Preview by"))
+            self.wait_for_preview()
+
+    def wait_for_preview(self):
+        """Without any strength left there is nothing to compute, and the dialog says that instead."""
+        wait_for("the exact preview", lambda: self.window.label("Preview by", "These settings remove nothing"))
 
     def close(self):
-        wait_for("the exact preview", lambda: self.window.label("Preview by"))
+        self.wait_for_preview()
         self.window.press("Cancel")
         expect_fair(self.window.gone(), "cancel")
         self.session.ask("soak_close")

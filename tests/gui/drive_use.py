@@ -10,8 +10,8 @@ import urllib.parse
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "manual"))
 import check
 import desktop
-from desktop import Atspi, click, find, find_all, is_sensitive, wait_for
-from session import Session, Window, active_title, items, keys, press_with_mouse
+from desktop import click, find, find_all, is_sensitive, is_showing, wait_for
+from session import Session, Window, active_title, items, keys, preset_menu
 from steps import main as run
 
 PRESETS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "grainless" / "presets"
@@ -19,16 +19,6 @@ PRESETS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "grainless" / "presets"
 
 def preset_is(window, name):
     wait_for(f"the preset {name}", lambda: window.selected("Preset") == name, 10)
-
-
-def is_showing(widget):
-    return widget.get_state_set().contains(Atspi.StateType.SHOWING)
-
-
-def preset_menu(window, item):
-    press_with_mouse(window.widget("toggle button", "Preset menu"))
-    click(wait_for(item, lambda: (lambda found: found if found and is_showing(found) else None)(
-        find(window.root, "menu item", item))))
 
 
 def answer_file_chooser(window, title, button, path):

@@ -155,3 +155,9 @@ def active_title():
     """The title of the window that gets the keyboard's input."""
     return subprocess.run(["xdotool", "getactivewindow", "getwindowname"], capture_output=True, text=True,
                           check=False).stdout.strip()
+
+
+def preset_menu(window, item):
+    press_with_mouse(window.widget("toggle button", "Preset menu"))
+    click(wait_for(item, lambda: (lambda found: found if found and desktop.is_showing(found) else None)(
+        find(window.root, "menu item", item))))

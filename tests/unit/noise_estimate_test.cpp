@@ -57,8 +57,8 @@ Picture draw(int32_t channels, int32_t width, int32_t height, const Scene& scene
 
 void add_noise(Picture& picture, double sigma, uint32_t seed) {
   std::mt19937 random(seed);
-  std::normal_distribution<double> normal(0, sigma / 255);
-  for (float& value : picture.values) value += static_cast<float>(normal(random));
+  std::normal_distribution<double> normal;
+  for (float& value : picture.values) value += static_cast<float>(normal(random) * (sigma / 255));
 }
 
 std::vector<uint8_t> to_bytes(const Picture& picture) {

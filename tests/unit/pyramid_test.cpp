@@ -24,13 +24,13 @@ Plan plan_of(const char* method, const char* scales, int32_t channels, float sig
 
 Planes picture(int32_t channels, const Rect& rect, float sigma) {
   std::mt19937 random(3);
-  std::normal_distribution<float> noise(0, sigma);
+  std::normal_distribution<float> noise;
   Planes image(channels, rect);
   for (int32_t c = 0; c < channels; ++c) {
     for (int32_t y = 0; y < rect.height; ++y) {
       for (int32_t x = 0; x < rect.width; ++x) {
         const float edge = x + y > 120 ? 40.0f : 0.0f;
-        *image.at(c, x, y) = 90.0f + 0.4f * static_cast<float>(x) + edge + noise(random);
+        *image.at(c, x, y) = 90.0f + 0.4f * static_cast<float>(x) + edge + sigma * noise(random);
       }
     }
   }

@@ -43,6 +43,7 @@ threaded='ThreadPool*:Preview*:*Fallback*:TileScheduler*:*TheSameBits*Bm3dFast*:
 # What CI has time for: every fuzz target for half a minute, and of the tests those of what others hand in (files of
 # modules and presets, parameters) and of what cuts, shares and frees memory. Not the statistics of noise on large
 # pictures, where a second becomes a minute.
+threaded_quick='ThreadPool*:Preview*:TileScheduler*:*AFailureInMid*:*SeveralCardsShare*:*OneCardOrSeveral*:*Prepared*'
 slow='NoiseEstimate*:NoiseCurve*:AreaNoise*:Survey*:LargeImage*:*SwNlmPlan*'
 
 sanitize_quickly() {
@@ -52,7 +53,7 @@ sanitize_quickly() {
     test_sanitizer "$asan_dir" "$not_timed:$slow" unit fuzz || status=$?
     configure_sanitizer "$tsan_dir" thread
     compile_sanitizer "$tsan_dir" fake-modules tests/unit/unit-tests
-    test_sanitizer "$tsan_dir" "$threaded:$not_timed" unit || status=$?
+    test_sanitizer "$tsan_dir" "$threaded_quick:$not_timed" unit || status=$?
     return "$status"
 }
 

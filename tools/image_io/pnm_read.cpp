@@ -94,11 +94,16 @@ Header read_header(const InputFile& file) {
   return header;
 }
 
-// Known before the pixels are asked for: a header alone can't make us take gigabytes.
-void check_length(const InputFile& file, const Image& image, size_t bytes_a_sample) {
-  const uint64_t samples = image.bytes() / uint64_t(image.format.component_bytes());
+// Before memory is asked for: a header alone can't make us take gigabytes. A sample of a plain file
+// is a digit and, but for the last, a blank at least.
+void check_length(const InputFile& file, const Header& header) {
+  check_pixels(header.width, header.height, file.path());
+  const bool plain = header.kind == '2' || header.kind == '3';
+  const bool floats = header.kind == 'F' || header.kind == 'f';
+  const auto samples = uint64_t(header.width) * uint64_t(header.height) * uint64_t(header.channels);
+  const uint64_t bytes = floats ? 4 : plain || header.maxval > 255 ? 2 : 1;
   const uint64_t rest = file.size() - std::min(file.size(), uint64_t(std::ftell(file.stream())));
-  if (rest < samples * bytes_a_sample) fail_file(file.path(), "is truncated");
+  if (rest < samples * bytes - (plain ? 1 : 0)) fail_file(file.path(), "is truncated");
 }
 
 void read_bytes(const InputFile& file, void* to, size_t bytes) {
@@ -156,7 +161,6 @@ void read_samples(const InputFile& file, const Header& header, Image& image,
   const bool plain = header.kind == '2' || header.kind == '3';
   const bool wide = header.maxval > 255;
   const size_t row_samples = size_t(image.width) * size_t(image.format.channels);
-  check_length(file, image, wide && !plain ? 2 : 1);
   if (!plain && header.maxval == (wide ? 65535 : 255)) {
     read_whole_bytes(file, image, cancel);
     return refuse_second_picture(file);
@@ -178,6 +182,7 @@ void read_samples(const InputFile& file, const Header& header, Image& image,
 
 Image read_pnm(const InputFile& file, const CancelToken* cancel) {
   const Header header = read_header(file);
+  check_length(file, header);
   const PixelFormat format{header.maxval > 255 ? Component::kU16 : Component::kU8, header.channels};
   Image image = make_image(format, header.width, header.height, file.path());
   read_samples(file, header, image, cancel);
@@ -189,10 +194,10 @@ Image read_pfm(const InputFile& file, const CancelToken* cancel) {
   if (!(std::abs(header.scale) > 0) || !std::isfinite(header.scale)) {
     fail_file(file.path(), "is damaged: its scale can't be " + std::to_string(header.scale));
   }
+  check_length(file, header);
   Image image =
       make_image({Component::kFloat, header.channels}, header.width, header.height, file.path());
   image.metadata.pfm_scale = std::abs(header.scale);
-  check_length(file, image, sizeof(float));
   const bool swap = (header.scale < 0) != (std::endian::native == std::endian::little);
   for (int32_t y = image.height - 1; y >= 0; --y) {  // the bottom row comes first
     stop_if_cancelled(cancel);
