@@ -40,11 +40,10 @@ not_timed='-*CancelIsAnswered*:*Soon*'
 # What works on several threads at once.
 threaded='ThreadPool*:Preview*:*Fallback*:TileScheduler*:*TheSameBits*Bm3dFast*:*TheSameBits*NlmColour*:*TheSameBits*Small*'
 
-# What CI has time for: every fuzz target for half a minute, and of the tests those of what others hand in (files of
-# modules and presets, parameters) and of what cuts, shares and frees memory. Not the statistics of noise on large
-# pictures, where a second becomes a minute.
+# What CI has time for: every fuzz target for half a minute, the unit tests without those that compute for long (noise of
+# large pictures, every way from a card to the processor), and of what works on several threads one test of each kind.
+slow='NoiseEstimate*:NoiseCurve*:AreaNoise*:Survey*:LargeImage*:*SwNlmPlan*:*Fallback*'
 threaded_quick='ThreadPool*:Preview*:TileScheduler*:*AFailureInMid*:*SeveralCardsShare*:*OneCardOrSeveral*:*Prepared*'
-slow='NoiseEstimate*:NoiseCurve*:AreaNoise*:Survey*:LargeImage*:*SwNlmPlan*'
 
 sanitize_quickly() {
     local status=0
