@@ -3,7 +3,8 @@
 import os
 import sys
 
-sys.path[:0] = [os.environ["GRAINLESS_TEST_DIR"], os.path.join(os.environ["GRAINLESS_TEST_DIR"], os.pardir, "reliability")]
+sys.path.insert(0, os.path.join(os.environ["GRAINLESS_TEST_DIR"], os.pardir, "reliability"))
+sys.path.insert(0, os.environ["GRAINLESS_TEST_DIR"])
 import case_bands
 import case_faults
 import case_files

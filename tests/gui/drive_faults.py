@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / name) for name in ("gimp", "reliability")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gimp"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "reliability"))
 import card_faults
 import changes
 import desktop
@@ -274,8 +275,8 @@ def full_disk_and_preset(session):
         problem = "a file is left"
     judge("disk full, a preset", "dialog open", "dialog", "a sentence with the reason, no file is left",
           said.replace(str(folder) + "/", ""), problem)
-    click(wait_for("the message's button", lambda: next(
-        (button for button in find_all(window.root, "button", lambda name: name == "Close") if desktop.is_showing(button)), None)))
+    closing = wait_for("the message's button", lambda: find_all(window.root, "button", lambda name: name == "Close"))
+    click(next(button for button in closing if desktop.is_showing(button)))
     window.end("Cancel")
 
 
