@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "engine/module_version.h"
 #include "engine/params/preset_folder.h"
 #include "module_dir.h"
 
@@ -34,10 +35,20 @@ void tell(const RunReport& report) {
   for (const std::string& reason : report.engine.fallbacks) g_message("%s", reason.c_str());
 }
 
+// Names and numbers only: nothing to translate.
+std::string version_text() {
+  std::string text = "Grainless " GRAINLESS_VERSION;
+  try {
+    text += "\ngrainless-cuda.so " + module_version(module_dir());
+  } catch (const Error&) {  // the dialog's line about the device says why
+  }
+  return text;
+}
+
 ui::Places places() {
   const std::filesystem::path user = gimp_directory(), program = module_dir();
   return {(user / kPresetFolder).string(), (program / "manual" / "grainless.html").string(),
-          (user / "grainless" / "dialog.ini").string()};
+          (user / "grainless" / "dialog.ini").string(), version_text()};
 }
 
 }  // namespace grainless

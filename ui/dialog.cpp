@@ -42,7 +42,7 @@ class Dialog {
         known_(load_dialog_state(places.state)),
         state_(known_),
         shown_(params()),
-        dialog_(new_procedure_dialog(procedure, config, title_of(subject), places.manual)),
+        dialog_(new_procedure_dialog(procedure, config, title_of(subject), places)),
         work_(GTK_DIALOG(dialog_)),
         presets_(
             std::make_unique<PresetBar>(config, params, places.presets,

@@ -24,6 +24,7 @@ struct Places {
   std::string presets;  // the user's folder of them
   std::string manual;   // an HTML page
   std::string state;    // a file, see DialogState
+  std::string version;  // of the program and its parts, for the Help button
 };
 
 // How the dialog watches the filter's work. progress is for the main thread, and to be called

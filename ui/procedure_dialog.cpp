@@ -40,14 +40,17 @@ void hide_saved_settings(GtkWidget* dialog) {
 }  // namespace
 
 GtkWidget* new_procedure_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,
-                                const char* title, const std::string& manual) {
+                                const char* title, const Places& places) {
   gboolean header = FALSE;
   g_object_get(gtk_settings_get_default(), "gtk-dialogs-use-header", &header, nullptr);
   auto* dialog = static_cast<GtkWidget*>(
       g_object_new(GIMP_TYPE_PROCEDURE_DIALOG, "procedure", procedure, "config", config, "title",
                    title, "help-func", show_manual, "help-id",
                    gimp_procedure_get_help_id(procedure), "use-header-bar", header, nullptr));
-  g_object_set_data_full(G_OBJECT(dialog), kManual, g_strdup(manual.c_str()), g_free);
+  g_object_set_data_full(G_OBJECT(dialog), kManual, g_strdup(places.manual.c_str()), g_free);
+  if (GtkWidget* help = gtk_dialog_get_widget_for_response(GTK_DIALOG(dialog), GTK_RESPONSE_HELP)) {
+    gtk_widget_set_tooltip_text(help, places.version.c_str());
+  }
   hide_saved_settings(dialog);
   return dialog;
 }

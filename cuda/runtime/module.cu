@@ -6,8 +6,10 @@
 
 #include "cuda/methods.cuh"
 #include "device.h"
+#include "engine/boundary/module_version.h"
 #include "engine/boundary/status.h"
 #include "session.h"
+#include "version.h"
 
 namespace grainless {
 struct AbiSession {
@@ -100,13 +102,14 @@ void close(AbiSession* session) {
   if (!session->session.hangs()) delete session;
 }
 
-constexpr AbiBackend kBackend{kAbiVersion, sizeof(AbiBackend), kAbiPlanSize,  kConcurrency, devices,
-                              open,        supports,           bytes_of_tile, budget,       run,
-                              close,       supports_volume,    bytes_of_slab, run_slab};
+constexpr AbiVersionedBackend kVersioned{
+    {kAbiVersion, sizeof(AbiVersionedBackend), kAbiPlanSize, kConcurrency, devices, open, supports,
+     bytes_of_tile, budget, run, close, supports_volume, bytes_of_slab, run_slab},
+    kModuleVersion};
 
 }  // namespace
 }  // namespace grainless::cuda
 
 extern "C" __attribute__((visibility("default"))) const grainless::AbiBackend* grainless_backend() {
-  return &grainless::cuda::kBackend;
+  return &grainless::cuda::kVersioned.backend;
 }

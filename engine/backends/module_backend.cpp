@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "engine/boundary/module_version.h"
 #include "engine/sentence.h"
 #include "module_file.h"
 
@@ -131,6 +132,12 @@ const Module& Module::load(const std::string& path) {
   const auto found = modules->find(path);
   if (found != modules->end()) return found->second;
   return modules->emplace(path, Module(load_table(path))).first->second;
+}
+
+std::string Module::version() const {
+  if (table_->struct_size < sizeof(AbiVersionedBackend)) return {};
+  const char* version = reinterpret_cast<const AbiVersionedBackend*>(table_)->version;
+  return version != nullptr ? version : "";
 }
 
 std::vector<AbiDevice> Module::devices(bool ask) const {

@@ -18,6 +18,7 @@ class Module {
   // version.
   static const Module& load(const std::string& path);
 
+  std::string version() const;
   std::vector<AbiDevice> devices(bool ask) const;
   // memory_limit in bytes, 0: all that is free less a reserve.
   std::unique_ptr<Backend> open(uint32_t device, uint64_t memory_limit) const;

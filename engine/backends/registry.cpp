@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/cpu/cpu_backend.h"
+#include "engine/module_version.h"
 #include "engine/sentence.h"
 #include "module_backend.h"
 
@@ -34,14 +35,23 @@ DeviceInfo describe(const AbiDevice& device, size_t index) {
           unpacked_sentence(device.reason), device.total_memory, device.free_memory};
 }
 
+std::string module_path(const std::string& module_dir) {
+  return module_dir + "/grainless-cuda.so";
+}
+
 Error without_gpu() {
   return {ErrorCode::kDeviceUnavailable, sentence("built without GPU support")};
 }
 
 }  // namespace
 
+std::string module_version(const std::string& module_dir) {
+  if (module_dir.empty()) throw without_gpu();
+  return Module::load(module_path(module_dir)).version();
+}
+
 Registry::Registry(std::string module_dir, ThreadPool& pool)
-    : module_path_(module_dir.empty() ? "" : module_dir + "/grainless-cuda.so"),
+    : module_path_(module_dir.empty() ? "" : module_path(module_dir)),
       cpu_(make_cpu_backend(pool)) {}
 
 std::vector<DeviceInfo> Registry::devices(bool ask) {

@@ -11,6 +11,7 @@
 
 #include "cuda/runtime/targets.h"
 #include "engine/boundary/abi.h"
+#include "engine/boundary/module_version.h"
 #include "engine/boundary/status.h"
 #include "engine/noise/model.h"
 #include "engine/params/params.h"
@@ -25,9 +26,10 @@ const AbiBackend* g_table = nullptr;
 
 TEST(Loader, TheTableIsOfThisVersion) {
   EXPECT_EQ(g_table->abi_version, kAbiVersion);
-  EXPECT_EQ(g_table->struct_size, sizeof(AbiBackend));
+  EXPECT_EQ(g_table->struct_size, sizeof(AbiVersionedBackend));
   EXPECT_EQ(g_table->plan_size, kAbiPlanSize);
   EXPECT_GE(g_table->concurrency, 2u);
+  EXPECT_STREQ(reinterpret_cast<const AbiVersionedBackend*>(g_table)->version, GRAINLESS_VERSION);
 }
 
 TEST(Loader, ADeviceOrAReason) {

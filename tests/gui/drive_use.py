@@ -2,6 +2,7 @@
 """Presets, help, reset, odd layers, and leaving the dialog while it computes: drive_use.py WORK"""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -169,6 +170,13 @@ def help_opens_the_manual(window, opened):
         assert address.scheme in ("file", "") and not list(check.complaints(path)), address
 
 
+def help_says_the_version(window):
+    lines = window.widget("button", "Help").get_description().splitlines()
+    assert re.fullmatch(r"Grainless \d+\.\d+\.\d+", lines[0]), lines
+    module = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless" / "grainless-cuda.so"
+    assert lines[1:] == ([lines[0].replace("Grainless", "grainless-cuda.so")] if module.exists() else []), lines
+
+
 def odd_layer(session, width, height, precision, *texts):
     """The dialog opens, says one of the texts, and OK applies."""
     before = session.ask("open_layer", width, height, precision)
@@ -224,6 +232,7 @@ def steps(session, work):
     yield "broken presets are refused", lambda: broken_presets_are_refused(window)
     yield "reset restores the defaults", lambda: reset_restores_the_defaults(window)
     yield "Help and F1 open the manual", lambda: help_opens_the_manual(window, opened)
+    yield "Help says the version of the filter and of its module", lambda: help_says_the_version(window)
     yield "Escape ends the dialog", lambda: (keys("Escape"), window.gone())
     yield "numbers have units, and sliders show what holds", lambda: numbers_say_what_they_are(session)
     yield "the dialog is as it was", lambda: the_dialog_is_as_it_was(session)

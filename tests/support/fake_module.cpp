@@ -27,6 +27,7 @@
 #include <thread>
 
 #include "engine/boundary/abi.h"
+#include "engine/boundary/module_version.h"
 #include "engine/cpu/cpu_backend.h"
 #include "engine/thread_pool.h"
 
@@ -196,19 +197,20 @@ constexpr uint32_t kVersion = kAbiVersion + 1;
 constexpr uint32_t kVersion = kAbiVersion;
 #endif
 
-constexpr AbiBackend kTable = {kVersion, sizeof(AbiBackend), kAbiPlanSize, 2,       devices,
-                               open,     supports,           tile_bytes,   budget,  run,
-                               close,    supports_volume,    slab_bytes,   run_slab};
+constexpr AbiVersionedBackend kVersioned = {
+    {kVersion, sizeof(AbiVersionedBackend), kAbiPlanSize, 2, devices, open, supports, tile_bytes,
+     budget, run, close, supports_volume, slab_bytes, run_slab},
+    "9.8.7"};
 
 }  // namespace
 }  // namespace grainless
 
 #ifdef FAKE_NO_SYMBOL
 extern "C" const grainless::AbiBackend* some_other_symbol() {
-  return &grainless::kTable;
+  return &grainless::kVersioned.backend;
 }
 #else
 extern "C" const grainless::AbiBackend* grainless_backend() {
-  return &grainless::kTable;
+  return &grainless::kVersioned.backend;
 }
 #endif

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/denoise.h"
+#include "engine/module_version.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -67,6 +68,14 @@ bool mentions(const Report& report, const std::string& text) {
     if (fallback.find(text) != std::string::npos) return true;
   }
   return false;
+}
+
+TEST_F(Fallback, TheModuleSaysItsVersionOrWhyThereIsNone) {
+  EXPECT_EQ(module_version(std::string(FAKE_MODULES) + "/fake-good"), "9.8.7");
+  for (const char* folder : {"fake-old", "fake-newer", "gone"}) {
+    EXPECT_THROW(module_version(std::string(FAKE_MODULES) + "/" + folder), Error) << folder;
+  }
+  EXPECT_THROW(module_version(""), Error);
 }
 
 TEST_F(Fallback, AGoodModuleComputes) {

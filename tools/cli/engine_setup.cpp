@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "engine/module_version.h"
+
 namespace grainless::tools {
 namespace {
 
@@ -36,6 +38,16 @@ std::string module_folder() {
 
 EngineOptions engine_options(int32_t threads) {
   return {module_folder(), threads};
+}
+
+std::string version_text() {
+  std::string module;
+  try {
+    module = module_version(module_folder());
+  } catch (const Error& error) {
+    module = error.what();
+  }
+  return "grainless " GRAINLESS_VERSION "\nCUDA module: " + module;
 }
 
 const CancelToken& cancel_token() {

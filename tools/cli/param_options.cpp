@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "engine/boundary/status.h"
+#include "engine_setup.h"
 
 namespace grainless::tools {
 namespace {
@@ -84,7 +85,7 @@ Params params_from(const GivenParams& given, const Settings& preset) {
 }
 
 bool parse_command_line(CLI::App& app, int argc, char** argv, int& code) {
-  app.set_version_flag("--version", "grainless " GRAINLESS_VERSION);
+  app.set_version_flag("--version", version_text);
   app.get_formatter()->column_width(kHelpColumn);
   const std::string program = app.get_name();
   try {

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace grainless::cuda {
+
+extern const char kModuleVersion[];  // "1.2.3"
+
+}  // namespace grainless::cuda
