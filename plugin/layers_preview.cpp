@@ -302,14 +302,25 @@ void LayersPreview::finish_full(const ui::PreviewJob& job, const LayerSelection&
   }
 }
 
+// A reduced view has little noise left and all its sharpness to lose; at 100 % it is the other way
+// round.
+ui::Bitmap LayersPreview::as_shown(const ui::PreviewJob& job, ui::Bitmap reduced) const {
+  const int32_t level = ui::coarse_level(job);
+  if (level == job.reduction) return reduced;
+  const Rect part = ui::at_level(job.rect, level);
+  if (level == 0) return ui::enlarge(reduced, job.reduction, level, part);
+  const LoadedLayer& source = layer(job.layer);
+  return ui::apply_at(source.level(level), source.level(job.reduction), reduced, job.reduction,
+                      level, part);
+}
+
 Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
                                       const Callbacks& callbacks, const Outcome& outcome) {
-  ui::Bitmap& target = outcome.target;
   const Params params = coarse_params(job.params, job.reduction);
   const NoiseModel reduced = reduced_noise(noise, job.reduction);
   const Rect whole = ui::at_level(layer(job.layer).io().whole(), job.reduction);
   ScreenPixels pixels(layer(job.layer).io().encoding().format.colours());
-  target = ui::Bitmap(ui::at_level(job.rect, job.reduction));
+  ui::Bitmap target(ui::at_level(job.rect, job.reduction));
   VolumeBox box;
   Status status =
       filter_.needed(params, reduced, {pixels.format(), whole.width, whole.height, count()},
@@ -327,6 +338,7 @@ Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseMode
   if (!outcome.selection.whole()) {
     outcome.selection.merge(job.reduction, layer(job.layer).level(job.reduction), target);
   }
+  outcome.target = as_shown(job, std::move(target));
   return {};
 }
 

@@ -95,6 +95,7 @@ class LayersPreview {
                       const Callbacks& callbacks, const MutableImage& into, Report& report);
   void finish_full(const ui::PreviewJob& job, const LayerSelection& selection, PixelBuffer& output,
                    ui::Bitmap& target) const;
+  ui::Bitmap as_shown(const ui::PreviewJob& job, ui::Bitmap reduced) const;
   Status denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
                          const Callbacks& callbacks, const Outcome& outcome);
 

@@ -29,6 +29,18 @@ uint32_t mix(uint32_t a, uint32_t b, uint32_t weight) {
   return (even >> 8 & 0x00ff00ffu) | (odd & 0xff00ff00u);
 }
 
+// pixel + (to - from), channel by channel, with pixel's alpha, which no colour exceeds.
+uint32_t moved(uint32_t pixel, uint32_t from, uint32_t to) {
+  const auto value = [](uint32_t p, int shift) { return static_cast<int32_t>(p >> shift & 255); };
+  const int32_t alpha = value(pixel, 24);
+  uint32_t result = pixel & 0xff000000u;
+  for (int shift = 0; shift < 24; shift += 8) {
+    const int32_t sum = value(pixel, shift) + value(to, shift) - value(from, shift);
+    result |= static_cast<uint32_t>(std::clamp(sum, 0, alpha)) << shift;
+  }
+  return result;
+}
+
 // Copies a bitmap of level `from` into a target of level `to`; the nearest pixels where they
 // differ.
 void copy(const Bitmap& bitmap, int32_t from, Bitmap& target, int32_t to) {
@@ -108,6 +120,19 @@ Bitmap enlarge(const Bitmap& bitmap, int32_t from, int32_t to, const Rect& part)
     }
   }
   return result;
+}
+
+Bitmap apply_at(const Bitmap& fine, const Bitmap& original, const Bitmap& result, int32_t from,
+                int32_t to, const Rect& part) {
+  const Bitmap before = enlarge(original, from, to, part);
+  Bitmap after = enlarge(result, from, to, part);
+  for (int32_t y = part.y; y < part.bottom(); ++y) {
+    const uint32_t* sharp = fine.at(part.x, y);
+    const uint32_t* blurred = before.at(part.x, y);
+    uint32_t* out = after.at(part.x, y);
+    for (int32_t x = 0; x < part.width; ++x) out[x] = moved(sharp[x], blurred[x], out[x]);
+  }
+  return after;
 }
 
 Rect cells_of(const Rect& rect) {

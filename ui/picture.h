@@ -42,6 +42,11 @@ void halve(const Bitmap& fine, const Rect& part, Bitmap& coarse);
 // result.
 Bitmap enlarge(const Bitmap& bitmap, int32_t from, int32_t to, const Rect& part);
 
+// What `result` of level `from` did to `original`, done to `fine`, the original at a finer level:
+// as sharp as that one, with what is finer than the result's pixels left as it is. Only `part`.
+Bitmap apply_at(const Bitmap& fine, const Bitmap& original, const Bitmap& result, int32_t from,
+                int32_t to, const Rect& part);
+
 // The cells that touch rect, as a rectangle of cells, and back.
 Rect cells_of(const Rect& rect);
 Rect pixels_of(const Rect& cells);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "text.h"
+
 namespace grainless::ui {
 namespace {
 
@@ -113,7 +115,7 @@ void Preview::build() {
   gtk_widget_add_events(area_, GDK_BUTTON_PRESS_MASK | GDK_BUTTON_RELEASE_MASK |
                                    GDK_POINTER_MOTION_MASK | GDK_SCROLL_MASK |
                                    GDK_SMOOTH_SCROLL_MASK | GDK_KEY_PRESS_MASK |
-                                   GDK_KEY_RELEASE_MASK);
+                                   GDK_KEY_RELEASE_MASK | GDK_LEAVE_NOTIFY_MASK);
   AtkObject* accessible = gtk_widget_get_accessible(area_);
   atk_object_set_name(accessible, _("Preview"));
   atk_object_set_description(
@@ -154,6 +156,10 @@ void Preview::connect() {
      G_CALLBACK(+[](GtkWidget*, GdkEventMotion* event, Self self) { return self->moved(*event); }));
   on("button-release-event",
      G_CALLBACK(+[](GtkWidget*, GdkEventButton*, Self self) { return self->released(); }));
+  on("leave-notify-event", G_CALLBACK(+[](GtkWidget*, GdkEvent*, Self self) -> gboolean {
+       self->model_.set_focus({});
+       return FALSE;
+     }));
   on("scroll-event", G_CALLBACK(+[](GtkWidget*, GdkEventScroll* event, Self self) {
        return self->scrolled(*event);
      }));
@@ -251,6 +257,7 @@ void Preview::pump() {
 void Preview::accept(PreviewAnswer answer) {
   if (model_.finished(std::move(answer))) {
     canvas_.invalidate();
+    update_marks();
     gtk_widget_queue_draw(area_);
   }
   schedule();
@@ -281,6 +288,7 @@ bool Preview::load_slice() {
 
 void Preview::look(const Viewport& viewport) {
   model_.look(viewport, now());
+  update_marks();
   gtk_widget_queue_draw(area_);
   schedule();
   listener_.view_changed();
@@ -349,8 +357,9 @@ void Preview::update_marks() {
   const bool before = both || original_shown_ || view_ == View::kOriginal;
   const bool after = (both && !original_shown_) || (view_ == View::kSideBySide);
   const bool removed = view_ == View::kRemoved && !original_shown_;
-  gtk_label_set_text(GTK_LABEL(before_mark_),
-                     removed ? _("Removed noise, 4 times") : _("Original"));
+  gtk_label_set_text(
+      GTK_LABEL(before_mark_),
+      removed ? format(_("Removed noise × %d"), canvas_.amplification()).c_str() : _("Original"));
   gtk_label_set_text(GTK_LABEL(after_mark_), _("Result"));
   gtk_widget_set_visible(before_mark_, before || removed);
   gtk_widget_set_visible(after_mark_, after);

@@ -78,6 +78,7 @@ class Preview {
   bool zoom_key(guint key);
   bool layer_key(guint key);
   bool arrow_key(const GdkEventKey& event);
+  void set_focus(double x, double y);
   void show_original(bool shown);
   void pan(int32_t dx, int32_t dy);
   void zoom_at(int by, double x, double y);

@@ -65,7 +65,7 @@ GtkWidget* PreviewBar::make_view() {
   gtk_combo_box_set_active(GTK_COMBO_BOX(combo), 0);
   name(combo, _("View"),
        _("What the preview shows. The removed noise is the difference of original and result, "
-         "four times as strong, around mid-grey: what has a shape in it is lost detail."));
+         "made so strong that it shows, around mid-grey: what has a shape in it is lost detail."));
   g_signal_connect_swapped(combo, "changed",
                            G_CALLBACK(+[](PreviewBar* self) { self->view_chosen(); }), this);
   view_ = GTK_COMBO_BOX(combo);

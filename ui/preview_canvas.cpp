@@ -10,9 +10,12 @@
 namespace grainless::ui {
 namespace {
 
-constexpr int kCheckSize = 8;          // squares behind transparent pixels
-constexpr uint32_t kDimmed = 90;       // of 256: parts of the original that wait for a result
-constexpr int32_t kAmplification = 4;  // of the removed noise
+constexpr int kCheckSize = 8;     // squares behind transparent pixels
+constexpr uint32_t kDimmed = 90;  // of 256: parts of the original that wait for a result
+// Of the removed noise, as long as its level is not known; and how strong it may be drawn, and how
+// many times as strong.
+constexpr int32_t kAmplification = 4, kMostAmplified = 16;
+constexpr double kStrongest = 42;  // standard deviation, of 127 on either side of grey
 constexpr int32_t kMidGrey = 128;
 constexpr int32_t kDash = 4;  // pixels of the selection's outline in black, and as many in white
 
@@ -48,11 +51,11 @@ uint32_t dimmed(uint32_t pixel) {
 }
 
 // What was taken away, around mid-grey.
-uint32_t difference(uint32_t before, uint32_t after) {
+uint32_t difference(uint32_t before, uint32_t after, int32_t times) {
   uint32_t pixel = 0xff000000u;
   for (int shift = 0; shift < 24; shift += 8) {
     const auto value = [&](uint32_t p) { return static_cast<int32_t>(p >> shift & 255); };
-    const int32_t amplified = kMidGrey + kAmplification * (value(before) - value(after));
+    const int32_t amplified = kMidGrey + times * (value(before) - value(after));
     pixel |= static_cast<uint32_t>(std::clamp(amplified, 0, 255)) << shift;
   }
   return pixel;
@@ -89,6 +92,17 @@ int32_t PreviewCanvas::pane_left(View view, int32_t width, double x) {
   return view == View::kSideBySide && x >= pane + kGap / 2.0 ? pane + kGap : 0;
 }
 
+int32_t PreviewCanvas::amplification() const {
+  const PreviewInfo* info = model_.info();
+  if (info == nullptr || info->sigma.empty()) return kAmplification;
+  // White noise halves from level to level; other noise shows more then.
+  const double sigma = *std::max_element(info->sigma.begin(), info->sigma.end()) /
+                       static_cast<double>(1 << model_.view().level());
+  int32_t times = kMostAmplified;
+  while (times > 1 && times * sigma > kStrongest) times /= 2;
+  return times;
+}
+
 void PreviewCanvas::compose(bool removed) {
   const Composed wanted{model_.view(), removed};
   if (composed_for_ == wanted) return;
@@ -111,10 +125,11 @@ void PreviewCanvas::compose(bool removed) {
   }
   model_.picture().paint(level, composed_);
   if (!removed) return;
+  const int32_t times = amplification();
   for (int32_t y = part.y; y < part.bottom(); ++y) {
     uint32_t* row = composed_.at(part.x, y);
     std::transform(original.at(part.x, y), original.at(part.x, y) + part.width, row, row,
-                   difference);
+                   [times](uint32_t from, uint32_t to) { return difference(from, to, times); });
   }
 }
 

@@ -25,6 +25,10 @@ class PreviewCanvas {
   // Where the picture that x belongs to begins.
   static int32_t pane_left(View view, int32_t width, double x);
 
+  // How many times as strong as it is the removed noise is drawn: so that it neither vanishes nor
+  // reaches black and white.
+  int32_t amplification() const;
+
   // The picture, the original or the selection has changed.
   void invalidate() {
     composed_for_.reset();

@@ -2,6 +2,7 @@
 // The preview's mouse and keyboard.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "preview.h"
 
@@ -44,7 +45,14 @@ gboolean Preview::pressed(const GdkEventButton& event) {
   return TRUE;
 }
 
+void Preview::set_focus(double x, double y) {
+  const double left = PreviewCanvas::pane_left(view_, width(), x * scale());
+  const Viewport& viewport = model_.view();
+  model_.set_focus(std::pair{viewport.image_x(x * scale() - left), viewport.image_y(y * scale())});
+}
+
 gboolean Preview::moved(const GdkEventMotion& event) {
+  set_focus(event.x, event.y);
   const double dx = event.x - press_x_, dy = event.y - press_y_;
   if (drag_ == Drag::kPressed && std::hypot(dx, dy) >= kDragThreshold) {
     drag_ = Drag::kPan;

@@ -139,7 +139,8 @@ PreviewModel::Planned PreviewModel::coarse_job(const Rect& visible) const {
     return coarse_rate_ * static_cast<double>(visible.area()) /
            static_cast<double>(1 << 2 * reduction);
   };
-  while (reduction + 1 < kLevels && (reduction < view_.level() || seconds() > kCoarse) &&
+  const double most = view_.level() > 0 ? kCoarseReduced : kCoarse;
+  while (reduction + 1 < kLevels && (reduction < view_.level() || seconds() > most) &&
          std::min(image_width_, image_height_) >> (reduction + 1) >= kSmallestReduced) {
     ++reduction;
   }
@@ -147,15 +148,15 @@ PreviewModel::Planned PreviewModel::coarse_job(const Rect& visible) const {
   return planned;
 }
 
-// A square block of what is missing, so large that it takes kPart: the one nearest to the middle of
-// the view. All of it when it wouldn't take much longer.
+// A square block of what is missing, so large that it takes kPart: the one nearest to where the
+// user looks. All of it when it wouldn't take much longer.
 Rect PreviewModel::next_part(const Rect& missing) const {
   if (exact_seconds(pixels_of(missing)) <= 2 * kPart) return missing;
   const double side = std::sqrt(kPart / exact_rate()) / kCellSize;
   const int32_t block = std::max(1, static_cast<int32_t>(side));
   const Rect visible = view_.visible();
-  const double middle_x = visible.x + visible.width / 2.0;
-  const double middle_y = visible.y + visible.height / 2.0;
+  const auto [middle_x, middle_y] =
+      focus_.value_or(std::pair{visible.x + visible.width / 2.0, visible.y + visible.height / 2.0});
   Rect nearest;
   double nearest_distance = 0;
   for (int32_t y = missing.y / block * block; y < missing.bottom(); y += block) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "picture.h"
@@ -31,8 +32,9 @@ class PreviewModel {
   static constexpr int64_t kRest = 250;  // without a change, before slow exact work starts
   static constexpr double kPrompt =
       0.2;  // seconds that exact work may take without a coarse answer
-  static constexpr double kCoarse = 0.15;  // what a coarse answer may take
-  static constexpr double kPart = 0.7;     // what a part of slow exact work may take
+  static constexpr double kCoarse = 0.15;        // what a coarse answer may take
+  static constexpr double kCoarseReduced = 0.5;  // the same where the image is shown reduced
+  static constexpr double kPart = 0.7;           // what a part of slow exact work may take
 
   PreviewModel(int32_t image_width, int32_t image_height);
 
@@ -42,6 +44,9 @@ class PreviewModel {
   // The view has moved; as a changed copy of view().
   void look(const Viewport& view, int64_t now);
   void set_params(const Params& params, int64_t now);
+  // Where the user looks, a place of the image; none: the middle of the view. Slow exact work
+  // begins there.
+  void set_focus(const std::optional<std::pair<double, double>>& place) { focus_ = place; }
   // Another layer of the same size is looked at. What was computed of it for these settings is
   // there again, as far as it was kept.
   void set_layer(int32_t layer, int64_t now);
@@ -64,6 +69,8 @@ class PreviewModel {
 
   // What is shown isn't the settings' exact result yet.
   bool busy() const;
+  // Whether what isn't exact yet is a coarse answer to the newest settings.
+  bool has_coarse() const { return picture_.has_coarse(view_.visible(), settings_); }
   // The newest pixels are a coarse answer.
   bool coarse() const { return coarse_; }
   // How much of the view is exact, 0..1.
@@ -95,6 +102,7 @@ class PreviewModel {
   Viewport view_;
   Picture picture_;
   std::optional<Params> params_;
+  std::optional<std::pair<double, double>> focus_;
   int32_t layer_ = 0;
   std::vector<Kept>
       kept_;  // other layers for the newest params, the last one that showed at the end

@@ -3,6 +3,7 @@
 // knows neither where they come from nor who denoises them, alone or with others of a stack.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +28,11 @@ struct PreviewJob {
   int32_t reduction = 0;
 };
 
+// At which level a coarse answer is handed over: no finer than it is shown.
+inline int32_t coarse_level(const PreviewJob& job) {
+  return std::min(job.level, job.reduction);
+}
+
 // How sure a measurement of the noise is, in words; none when it is.
 struct NoiseConfidence {
   std::string words;
@@ -45,7 +51,8 @@ struct PreviewInfo {
   bool spared = false;  // nothing of the part changes, so nobody had to compute
 };
 
-// A denoised part of the layer, ready for the screen: the job's rect at the job's reduction.
+// A denoised part of the layer, ready for the screen: of an exact job its rect, of a coarse one its
+// rect at coarse_level().
 struct PreviewResult {
   Bitmap bitmap;
   PreviewInfo info;

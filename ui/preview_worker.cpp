@@ -7,17 +7,14 @@
 namespace grainless::ui {
 namespace {
 
-// Cuts and scales here, where it doesn't hold up the window.
+// Cuts here, where it doesn't hold up the window.
 Piece piece_of(const PreviewJob& job, Bitmap bitmap) {
   if (!job.coarse) return cut(std::move(bitmap), job.settings, job.level);
   Piece piece;
   piece.settings = job.settings;
   piece.coarse_rect = job.rect;
-  piece.coarse_level = std::min(job.level, job.reduction);
-  piece.coarse = piece.coarse_level == job.reduction
-                     ? std::move(bitmap)
-                     : enlarge(bitmap, job.reduction, piece.coarse_level,
-                               at_level(job.rect, piece.coarse_level));
+  piece.coarse_level = coarse_level(job);
+  piece.coarse = std::move(bitmap);
   return piece;
 }
 

@@ -31,6 +31,7 @@ std::string first_line(const PreviewModel& model, double loaded) {
                   info->seconds);
   }
   const int percent = static_cast<int>(std::floor(model.progress() * 100));
+  if (model.has_coarse()) return format(_("Coarse preview, %d %% of it exact…"), percent);
   return format(_("Computing the preview… %d %%"), percent);
 }
 

@@ -9,11 +9,12 @@ import numpy as np
 
 import desktop
 from desktop import click, find_all, wait_for
-from drive_view import View
+from drive_view import View, xdotool
 from session import Session, keys
 from steps import main as run
 
 TITLE = "Grainless Denoise"
+LIMIT = 4  # seconds for a coarse answer of 24 megapixels, of one that two free cores give
 WIDTH, HEIGHT = 240, 160  # of a layer that the preview shows whole
 
 
@@ -161,6 +162,44 @@ def one_of_several(session):
         assert np.array_equal(pixels, expected), f"layer {index + 1}"
 
 
+def a_large_layer_fits_at_once(session):
+    """A sharp reduced picture comes first, and says that it is coarse."""
+    session.ask("open_large")
+    live = Live(session)
+    window = live.window
+    wait_for("all of the layer", lambda: desktop.is_sensitive(window.widget("button", "Measure the visible part")), 60)
+    begun = time.monotonic()
+    window.pick("Zoom", "Fit")
+    said = wait_for("a coarse answer", lambda: window.label("Coarse preview"), 20)
+    took = time.monotonic() - begun
+    shown = window.shot()
+    window.pick("View", "Original")
+    time.sleep(0.5)
+    original = window.shot()
+    said = said.split("\n")[0]
+    print(f"# {said} {took:.2f} s after it was asked for, {np.abs(shown.astype(int) - original).mean():.1f} levels off")
+    assert took < LIMIT, f"{took:.1f} s"
+    window.pick("Zoom", "100")
+    edges = [np.abs(np.diff(picture[picture.shape[0] // 2 - 20:picture.shape[0] // 2 + 20].astype(int).mean(axis=(0, 2)))).max()
+             for picture in (shown, original)]
+    assert edges[0] > 0.8 * edges[1], f"blurred: edges of {edges[0]:.0f} levels, {edges[1]:.0f} in the original"
+    window.pick("View", "Result")
+    painting_goes_on_during_the_work(window)
+    live.leave("Cancel")
+
+
+def painting_goes_on_during_the_work(window):
+    window.pick("Quality", "High")
+    click(window.widget("button", "OK"))
+    wait_for("the work", lambda: find_all(window.root, "progress bar", lambda name: name == "Progress"), 20)
+    before = window.shot()
+    x, y = window.middle()
+    xdotool("mousemove", x, y, "mousedown", 1, "mousemove", x - 50, y, "mousemove", x - 130, y, "mouseup", 1)
+    wait_for("another part", lambda: np.abs(window.shot().astype(int) - before).mean() > 5, 5)
+    window.press("Cancel")
+    wait_for("the dialog", lambda: desktop.is_sensitive(window.widget("button", "OK")), 20)
+
+
 def nothing_lies_over_the_picture(session):
     """The keyboard's focus is shown around it, and longer or shorter sentences don't move it."""
     session.ask("open_layer", 2400, 1600, "u8", 15)
@@ -206,6 +245,7 @@ def steps(session):
     yield "a selection elsewhere", lambda: a_selection_elsewhere_is_told(session)
     yield "the preview follows the image", lambda: the_preview_follows(session)
     yield "one of several layers", lambda: one_of_several(session)
+    yield "a large layer fits at once", lambda: a_large_layer_fits_at_once(session)
     yield "nothing lies over the picture", lambda: nothing_lies_over_the_picture(session)
     yield "layer effects", lambda: effects_are_told(session)
     yield "the layer is deleted", lambda: the_end_is_told(session, "delete_layer", "A layer was deleted")

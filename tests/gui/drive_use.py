@@ -198,7 +198,7 @@ def large_layer(session):
 
         def is_computing():
             window.set_number("Strength", next(strengths))
-            return window.label("Reading the layer", "Computing the preview", "Coarse preview by")
+            return window.label("Reading the layer", "Computing the preview", "Coarse preview")
 
         wait_for("work", is_computing, 12)
         if leave is None:

@@ -61,11 +61,12 @@ class SlowSource final : public PreviewSource {
     std::jthread other(work);
     work();
     if (callbacks.cancelled()) return {ErrorCode::kCancelled, "cancelled"};
-    result.bitmap = Bitmap(at_level(job.rect, job.reduction));
+    result.bitmap = Bitmap(at_level(job.rect, job.coarse ? coarse_level(job) : 0));
     std::fill(result.bitmap.pixels.begin(), result.bitmap.pixels.end(),
               colour_of(job.params.sigma, job.layer));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     result.info.seconds = seconds.count();
+    result.info.device = "test";
     return {};
   }
   bool has_selection() const override { return false; }

@@ -26,6 +26,21 @@ def write_selection(path):
     pathlib.Path(path).write_bytes(values)  # noqa: F821
 
 
+def open_large():
+    """24 megapixels of stripes with noise."""
+    open_layer(6000, 4000, "u8", 25)  # noqa: F821
+    area = Gegl.Rectangle.new(0, 0, 6000, 4000)  # noqa: F821
+    data = np.frombuffer(layer.get_buffer().get(area, 1.0, "R'G'B' u8", Gegl.AbyssPolicy.NONE), np.uint8)  # noqa: F821
+    x = np.arange(6000)  # noqa: F821
+    stripes = np.where(x // 60 % 2, 60, -30)[None, :, None]  # noqa: F821
+    striped = np.clip(data.reshape(4000, 6000, 3) + stripes, 0, 255).astype(np.uint8)  # noqa: F821
+    buffer = layer.get_buffer()  # noqa: F821
+    buffer.set(area, "R'G'B' u8", striped.tobytes())
+    buffer.flush()
+    layer.update(0, 0, 6000, 4000)  # noqa: F821
+    layer.get_image().clean_all()  # noqa: F821
+
+
 def offset(x, y):
     layer.set_offsets(x, y)  # noqa: F821
 

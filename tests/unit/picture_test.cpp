@@ -141,5 +141,21 @@ TEST(Picture, TrimForgetsWhatIsFarAway) {
   EXPECT_TRUE(picture.has({0, 0}, 1, 0));
 }
 
+// A change that the coarser level knows, done to the finer one, keeps the finer one's edges.
+TEST(Picture, ChangesOfACoarserLevelKeepTheFinerOnesEdges) {
+  Bitmap fine({0, 0, 16, 16}), coarse({0, 0, 4, 4}), result({0, 0, 4, 4});
+  for (int32_t y = 0; y < 16; ++y) {
+    for (int32_t x = 0; x < 16; ++x) *fine.at(x, y) = x % 2 == 0 ? 0xff202020u : 0xff606060u;
+  }
+  std::fill(coarse.pixels.begin(), coarse.pixels.end(), 0xff404040u);
+  std::fill(result.pixels.begin(), result.pixels.end(), 0xff504838u);
+  const Bitmap applied = apply_at(fine, coarse, result, 3, 1, {2, 3, 6, 5});
+  EXPECT_EQ(applied.rect, (Rect{2, 3, 6, 5}));
+  EXPECT_EQ(*applied.at(2, 3), 0xff302818u);
+  EXPECT_EQ(*applied.at(3, 7), 0xff706858u);
+  std::fill(result.pixels.begin(), result.pixels.end(), 0xffffffffu);
+  EXPECT_EQ(*apply_at(fine, coarse, result, 3, 1, fine.rect).at(3, 3), 0xffffffffu);
+}
+
 }  // namespace
 }  // namespace grainless::ui

@@ -375,6 +375,39 @@ TEST(PreviewModel, AnotherSelectionIsComputedAnew) {
   EXPECT_FALSE(model.busy());
 }
 
+TEST(PreviewModel, ExactPartsBeginWhereTheUserLooks) {
+  for (const auto& [x, y] : {std::pair{5800.0, 200.0}, std::pair{300.0, 3900.0}}) {
+    PreviewModel model = model_of(6000, 4000);
+    Viewport view = model.view();
+    view.fit();
+    model.look(view, 0);
+    model.set_focus(std::pair{x, y});
+    int64_t now = 0;
+    const std::vector<PreviewJob> jobs = settle(model, kProcessor, now);
+    ASSERT_GT(jobs.size(), 4u);
+    EXPECT_TRUE(jobs[0].coarse);
+    EXPECT_FALSE(jobs[1].coarse);
+    EXPECT_TRUE(jobs[1].rect.contains({int32_t(x), int32_t(y), 1, 1}));
+  }
+}
+
+// No coarser than it takes half a second, and no finer than it is shown.
+TEST(PreviewModel, ReducedViewsGetAFineCoarseAnswer) {
+  PreviewModel model = model_of(6000, 4000);
+  Viewport view = model.view();
+  view.resize(1500, 1000);
+  view.fit();
+  model.look(view, 0);
+  int64_t now = 0;
+  settle(model, kProcessor, now);
+  model.set_params(with_sigma(2), now);
+  const auto job = model.due(now += 1000);
+  ASSERT_TRUE(job);
+  EXPECT_TRUE(job->coarse);
+  EXPECT_EQ(job->level, 2);
+  EXPECT_EQ(job->reduction, 2) << "1.5 megapixels of a quarter of a microsecond each";
+}
+
 // Parts outside of the selection take no time, which says nothing about the others.
 TEST(PreviewModel, SparedPartsAreNoSignOfAQuickDevice) {
   PreviewModel model = model_of(4000, 3000);

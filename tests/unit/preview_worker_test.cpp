@@ -39,7 +39,7 @@ class SlowSource final : public PreviewSource {
       std::this_thread::sleep_for(std::chrono::milliseconds(params.sigma < 5 ? 10 : 0));
     }
     if (callbacks.cancelled() || stopped) return {ErrorCode::kCancelled, "cancelled"};
-    result.bitmap = Bitmap(at_level(job.rect, job.reduction));
+    result.bitmap = Bitmap(at_level(job.rect, job.coarse ? coarse_level(job) : 0));
     result.info.seconds = params.sigma;
     return {};
   }
