@@ -146,12 +146,14 @@ GimpValueArray* run(const Call& call, const MakeJob& make_job) {
   return answer(call.procedure, pdb_status(status->code()), status->message());
 }
 
-// Drawables that are denoised one by one.
-JobSubject subject_of(GimpImage* image, const Drawables& chosen) {
+// Drawables that are denoised one by one; the topmost visible one is shown.
+JobSubject subject_of(GimpImage* image, const Drawables& drawables) {
+  const Drawables chosen = from_the_bottom(image, drawables);
   JobSubject subject{.image = image, .refusal = [=] { return refusal(image, chosen); }};
   for (GimpDrawable* drawable : chosen) subject.groups.push_back({drawable});
-  const auto seen = std::find_if(chosen.begin(), chosen.end(), is_seen);
-  if (seen != chosen.end()) subject.shown = static_cast<int32_t>(seen - chosen.begin());
+  const auto seen = std::find_if(chosen.rbegin(), chosen.rend(), is_seen);
+  subject.shown = static_cast<int32_t>((seen != chosen.rend() ? seen.base() : chosen.end()) -
+                                       chosen.begin() - 1);
   return subject;
 }
 

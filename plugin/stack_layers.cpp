@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "ui/text.h"
 
@@ -83,6 +84,14 @@ std::string stack_refusal(GimpImage* image, const Drawables& layers) {
     return _("The order of the layers changed while the filter was open: nothing was changed.");
   }
   return {};
+}
+
+Drawables from_the_bottom(GimpImage* image, const Drawables& drawables) {
+  Drawables ordered;
+  collect(image, nullptr, drawables, ordered);
+  std::copy_if(drawables.begin(), drawables.end(), std::back_inserter(ordered),
+               [](GimpDrawable* one) { return !gimp_item_is_layer(GIMP_ITEM(one)); });
+  return ordered;
 }
 
 StackLayers stack_layers(GimpImage* image, const Drawables& chosen) {

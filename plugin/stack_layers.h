@@ -20,6 +20,9 @@ struct StackLayers {
 // are all layers of the image when it lies in no group.
 StackLayers stack_layers(GimpImage* image, const Drawables& chosen);
 
+// The same drawables: layers from the bottom up, then those that are none.
+Drawables from_the_bottom(GimpImage* image, const Drawables& drawables);
+
 // Why these layers can't be denoised together, or not any more; empty when they can.
 std::string stack_refusal(GimpImage* image, const Drawables& layers);
 

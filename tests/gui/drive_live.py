@@ -10,7 +10,7 @@ import numpy as np
 import desktop
 from desktop import click, find_all, wait_for
 from drive_view import View, xdotool
-from session import Session, keys
+from session import Session, items, keys
 from steps import main as run
 
 TITLE = "Grainless Denoise"
@@ -137,13 +137,14 @@ def uniform(pixels):
 
 
 def one_of_several(session):
-    """Layers of several sizes, the first one hidden: a visible one is shown, the list shows the others."""
+    """Layers of several sizes, the topmost one hidden: the one below it is shown, the list shows the others."""
     session.ask("open_layer", WIDTH, HEIGHT, "u8", 15, 3)
     session.ask("vary_layers")
     live = Live(session)
     assert live.window.label("One of 3 selected layers"), live.window.labels()
-    first = live.window.selected("Layer")
-    assert first != "layer 1", "a hidden layer"
+    offered = items(live.window.widget("combo box", "Layer"))
+    assert offered == ["layer 3", "layer 2", "layer 1"], f"not from the top down: {offered}"
+    assert live.window.selected("Layer") == "layer 2", "not the topmost visible layer"
     for name, index in (("layer 1", 0), ("layer 2", 1), ("layer 3", 2)):
         live.window.choose("Layer", name)
         width, height = session.ask("size", index)

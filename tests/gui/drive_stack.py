@@ -75,8 +75,9 @@ def layers_show_their_own(window, frames):
                  lambda: fingerprint(window.picture()) == frames["all"][number - 1], 20)
         original = window.picture().astype(int)
         window.pick("View", "Removed noise")
-        expected = np.clip(128 + 4 * (original - seen[number]), 0, 255)
-        wait_for("four times the difference", lambda: np.array_equal(window.picture(), expected), 20)
+        times = int(wait_for("the factor", lambda: window.label("Removed noise ×")).split("×")[1])
+        expected = np.clip(128 + times * (original - seen[number]), 0, 255)
+        wait_for(f"{times} times the difference", lambda: np.array_equal(window.picture(), expected), 20)
         window.pick("View", "Result")
         wait_for("the result again", lambda: np.array_equal(window.picture(), seen[number]), 20)
     assert len({fingerprint(one) for one in seen.values()}) == FRAMES

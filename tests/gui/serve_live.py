@@ -59,9 +59,9 @@ def scale(width, height):
 
 
 def vary_layers():
-    """The first layer hidden, the second one smaller, all selected."""
+    """The topmost layer hidden, the one below it smaller, all selected."""
     image = layer.get_image()  # noqa: F821
-    layers[0].set_visible(False)  # noqa: F821
+    layers[2].set_visible(False)  # noqa: F821
     layers[1].resize(200, 120, -10, -10)  # noqa: F821
     image.set_selected_layers(layers)  # noqa: F821
     image.clean_all()
