@@ -37,15 +37,18 @@ GtkWidget* new_mark(GtkAlign side) {
   return mark;
 }
 
-// Along the widget's border, wherever the theme would have it.
+// Along the widget's border, where themes would not draw it, in the colour of words, which every
+// theme keeps apart from what is behind them.
 void render_focus(GtkWidget* widget, cairo_t* cairo) {
   GtkStyleContext* style = gtk_widget_get_style_context(widget);
-  gint offset = 0, line = 0;
-  gtk_style_context_get(style, gtk_style_context_get_state(style), "outline-offset", &offset,
-                        "outline-width", &line, nullptr);
-  const int inset = offset + line;
-  gtk_render_focus(style, cairo, inset, inset, gtk_widget_get_allocated_width(widget) - 2 * inset,
-                   gtk_widget_get_allocated_height(widget) - 2 * inset);
+  GdkRGBA colour;
+  gtk_style_context_get_color(style, gtk_style_context_get_state(style), &colour);
+  gdk_cairo_set_source_rgba(cairo, &colour);
+  cairo_set_line_width(cairo, kFocusWidth);
+  cairo_rectangle(cairo, kFocusWidth / 2.0, kFocusWidth / 2.0,
+                  gtk_widget_get_allocated_width(widget) - kFocusWidth,
+                  gtk_widget_get_allocated_height(widget) - kFocusWidth);
+  cairo_stroke(cairo);
 }
 
 }  // namespace
@@ -323,10 +326,16 @@ gboolean Preview::draw(cairo_t* cairo) {
                this->height(), split_);
   cairo_restore(cairo);
   log_delay();
+  // GTK draws the picture anew when the focus comes, goes or begins to show, and not its frame.
+  const bool focused = gtk_widget_has_visible_focus(area_);
+  if (std::exchange(focused_, focused) != focused && frame_ != nullptr) {
+    gtk_widget_queue_draw(frame_);
+  }
   return TRUE;
 }
 
 void Preview::draw_focus_on(GtkWidget* frame) {
+  frame_ = frame;
   g_object_set(overlay_, "margin", kFocusWidth, nullptr);
   g_signal_connect_after(frame, "draw",
                          G_CALLBACK(+[](GtkWidget* widget, cairo_t* cairo, GtkWidget* area) {
@@ -334,14 +343,6 @@ void Preview::draw_focus_on(GtkWidget* frame) {
                            return FALSE;
                          }),
                          area_);
-  for (const char* signal : {"focus-in-event", "focus-out-event"}) {
-    g_signal_connect(area_, signal,
-                     G_CALLBACK(+[](GtkWidget* area, GdkEvent*, Preview*) -> gboolean {
-                       gtk_widget_queue_draw(gtk_widget_get_ancestor(area, GTK_TYPE_FRAME));
-                       return FALSE;
-                     }),
-                     this);
-  }
 }
 
 // From the settings' change to exact pixels on the screen, as G_MESSAGES_DEBUG=grainless shows it.

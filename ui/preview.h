@@ -97,6 +97,7 @@ class Preview {
 
   GtkWidget* overlay_ = nullptr;
   GtkWidget* area_ = nullptr;
+  GtkWidget* frame_ = nullptr;  // that shows the focus
   GtkWidget* spinner_ = nullptr;
   GtkWidget* before_mark_ = nullptr;
   GtkWidget* after_mark_ = nullptr;
@@ -105,7 +106,7 @@ class Preview {
   View view_ = View::kResult;
   double split_ = 0.5;
   enum class Drag { kNone, kPressed, kPan, kSplit } drag_ = Drag::kNone;
-  bool original_shown_ = false, centred_ = false, paused_ = false;
+  bool original_shown_ = false, centred_ = false, paused_ = false, focused_ = false;
   double press_x_ = 0, press_y_ = 0, scroll_ = 0;
   int64_t changed_ = 0;  // microseconds: when the settings that wait for exact pixels came; 0: none
 

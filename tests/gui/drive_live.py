@@ -2,6 +2,7 @@
 """The preview tells the truth about the image as it is now: selections, other pixels and sizes, several layers, and the end
 of all that: drive_live.py WORK"""
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -88,7 +89,10 @@ def selections_are_previewed(session):
 
 def formats_are_previewed(session, precision):
     """The screen's pixels are those of the layer's own format, and not finer ones."""
-    session.ask("open_layer", WIDTH, HEIGHT, precision, 15)
+    if precision == "grey":
+        session.ask("open_stack", WIDTH, HEIGHT, 1, True)
+    else:
+        session.ask("open_layer", WIDTH, HEIGHT, precision, 15)
     session.ask("select_feathered", 20, 20, 110, 90, 10)
     Live(session).compare_with_ok(0.001 if precision == "float" else 0)
 
@@ -201,15 +205,25 @@ def painting_goes_on_during_the_work(window):
     wait_for("the dialog", lambda: desktop.is_sensitive(window.widget("button", "OK")), 20)
 
 
+def frame_of(widget):
+    """The pixels left of it."""
+    x, y, _, height = desktop.extents(widget)
+    png = subprocess.run(["import", "-window", "root", "-crop", f"2x{height}+{x - 2}+{y}", "+repage", "rgb:-"], check=True,
+                         capture_output=True).stdout
+    return np.frombuffer(png, np.uint8)
+
+
 def nothing_lies_over_the_picture(session):
     """The keyboard's focus is shown around it, and longer or shorter sentences don't move it."""
     session.ask("open_layer", 2400, 1600, "u8", 15)
     live = Live(session)
     place, picture = desktop.extents(live.window.preview), live.window.shot()
+    around = frame_of(live.window.preview)
     live.window.focus_preview()
     keys("Right", "Left")
     live.window.settled()
     wait_for("the same picture", lambda: np.array_equal(live.window.shot(), picture), 20)
+    assert not np.array_equal(frame_of(live.window.preview), around), "the focus is not shown"
     session.ask("lock", True)
     wait_for("a sentence", lambda: live.window.label("are locked: unlock them first"), 20)
     assert desktop.extents(live.window.preview) == place, "the picture has moved"
@@ -241,7 +255,7 @@ def the_end_is_told(session, change, sentence):
 def steps(session):
     session.ask("load", str(pathlib.Path(__file__).with_name("serve_live.py")))
     yield "a feathered selection", lambda: selections_are_previewed(session)
-    for precision in ("u8-linear", "u16", "float"):
+    for precision in ("u8-linear", "u16", "float", "grey"):
         yield f"{precision} with a selection", lambda precision=precision: formats_are_previewed(session, precision)
     yield "a selection elsewhere", lambda: a_selection_elsewhere_is_told(session)
     yield "the preview follows the image", lambda: the_preview_follows(session)
