@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong while the dialog is open or works: the image changes, Cancel at every moment, the filter or GIMP dies,
 settings and modules that can't be read: drive_faults.py WORK"""
+import json
 import os
 import pathlib
 import signal
@@ -17,7 +18,7 @@ import pauses
 from card_faults import Installed
 from desktop import click, find, find_all, wait_for
 from faults import judge
-from pauses import STAGES, disk_full, environment, meanwhile
+from pauses import STAGES, disk_full, environment, host_memory, meanwhile
 from session import Session, Window, active_title, preset_menu
 from steps import run_steps
 
@@ -155,6 +156,39 @@ def cancelled(session, stage, subject, count):
         problem = "pixels changed"
     judge("cancel in the dialog" + (", stack" if count > 1 else ""), stage, "dialog",
           "back to the dialog, no pixel changes", answer["status"], problem)
+
+
+def open_large(session):
+    """A layer that passes in bands."""
+    settings_file(PICTURE).write_text(QUICK[PICTURE], encoding="utf-8")
+    picture = session.ask("open_layer", 331, 1203)
+    with host_memory(1):
+        window = Window(session, *PICTURE)
+    wait_for("the preview", lambda: window.label("Preview by"))
+    return picture, window
+
+
+def denoised_in_bands(session):
+    """What the cases below rely on."""
+    picture, window = open_large(session)
+    answer = window.end("OK")
+    report = json.loads(pathlib.Path(os.environ["GRAINLESS_REPORT"]).read_text(encoding="utf-8").splitlines()[-1])
+    assert answer["status"] == "success" and answer["all"] != picture["all"] and report["bands"] > 1, (answer, report)
+
+
+def cancelled_in_bands(session, stage):
+    """As for a small layer, when some bands wait in the shadow buffer and others are to come."""
+    picture, window = open_large(session)
+    wait_for("the keyboard", lambda: active_title() == PICTURE[0], 20)
+    with meanwhile(STAGES[stage], "os.system('xdotool key Escape'); time.sleep(0.2)"):
+        ok = window.widget("button", "OK")
+        click(ok)
+        wait_for("the work", lambda: (pauses.FOLDER / "done.json").exists(), 60)
+    wait_for("the dialog after the work", lambda: desktop.is_sensitive(window.widget("button", "OK")), 20)
+    answer = window.end("Cancel")
+    ok = answer["status"] == "cancel" and not answer["dirty"] and answer["all"] == picture["all"]
+    judge("cancel in the dialog, layer in bands", stage, "dialog", "back to the dialog, no pixel changes",
+          answer["status"], "" if ok else f"not so: {answer}")
 
 
 def killed(session, stage, subject, count):
@@ -320,6 +354,9 @@ def steps(session):
             yield f"kill -9: {stage}{kind}", lambda at=stage, s=subject, c=count: killed(session, at, s, c)
     yield "settings of random bytes", lambda: bad_settings(session, "settings file of random bytes", bytes(range(256)) * 4)
     yield "settings cut off", lambda: bad_settings(session, "settings file cut off", b'# settings\n\n(method "nl')
+    yield "OK, layer in bands", lambda: denoised_in_bands(session)
+    for stage in STAGES:
+        yield f"cancel at the {stage}, layer in bands", lambda at=stage: cancelled_in_bands(session, at)
     yield from card_steps(session)
     yield "disk full, settings", lambda: full_disk_and_settings(session)
     yield "disk full, preset", lambda: full_disk_and_preset(session)
