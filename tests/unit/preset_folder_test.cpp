@@ -53,6 +53,35 @@ TEST_F(PresetFolderTest, SavesListsLoadsReplacesAndRemoves) {
   EXPECT_EQ(folder().names(), (std::vector<std::string>{"Zoë's wedding"}));
 }
 
+TEST_F(PresetFolderTest, Renames) {
+  const Settings light = {{"strength", "50"}}, dark = {{"luma", "0"}};
+  ASSERT_TRUE(folder().save("Attic", light).ok());
+  ASSERT_TRUE(folder().save("Cellar", dark).ok());
+  ASSERT_TRUE(folder().rename("Attic", "Zoë's attic").ok());
+  EXPECT_EQ(folder().names(), (std::vector<std::string>{"Cellar", "Zoë's attic"}));
+  EXPECT_FALSE(folder().rename("Attic", "Loft").ok()) << "there is none any more";
+  for (const char* bad : {"", "a/b", "../up", "High ISO"}) {
+    EXPECT_FALSE(folder().rename("Cellar", bad).ok()) << bad;
+    EXPECT_FALSE(folder().rename(bad, "Loft").ok()) << bad;
+  }
+  ASSERT_TRUE(folder().rename("Zoë's attic", "Cellar").ok());
+  Settings loaded;
+  ASSERT_TRUE(folder().load("Cellar", loaded).ok());
+  EXPECT_EQ(loaded, light) << "the preset of that name was not replaced";
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(PresetFolderTest, AFileThatSetsNothingIsNoPreset) {
+  for (const char* text : {"", "# a comment\n\n"}) {
+    write("empty.preset", text);
+    Settings settings = {{"luma", "0"}};
+    const Status read = read_preset(path("empty.preset"), settings);
+    EXPECT_EQ(read.code(), ErrorCode::kBadInput);
+    EXPECT_NE(read.message().find("it sets nothing"), std::string::npos) << read.message();
+    EXPECT_EQ(settings, (Settings{{"luma", "0"}}));
+  }
+}
+
 TEST_F(PresetFolderTest, NamesThatAreNoFilesAreRefused) {
   const std::string forbidden[] = {
       "",         "..",   ".hidden", "a/b", "../up", "tab\there",           "end ",
