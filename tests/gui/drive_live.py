@@ -80,6 +80,8 @@ def selections_are_previewed(session):
     session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
     session.ask("select_feathered", 60, 40, 110, 70, 30)
     live = Live(session)
+    corner = live.window.shot()[-3, 3]
+    assert (corner == 119).all(), f"the picture is surrounded by {corner} and not by mid-grey"
     before, shown, after, outline = live.compare_with_ok()
     changed = (before != after).any(axis=-1)
     assert 0.1 < changed.mean() < 0.9, "not a part of the layer"
