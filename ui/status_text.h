@@ -16,8 +16,8 @@ std::string capitalized(const std::string& sentence);
 std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence);
 // The same of a part of the layer.
 std::string area_text(const std::vector<double>& sigma);
-// "Preview by AMD EPYC in 0.52 s", and why not on another device, unless that was `told`; or what is
-// going on.
+// "Preview by AMD EPYC in 0.52 s", and why not on another device, unless that was `told`; or what
+// is going on.
 std::string device_text(const PreviewModel& model, double loaded, const std::string& told = {});
 // Why not on another device; empty when it was the right one.
 std::string fallback_text(const PreviewModel& model);
