@@ -29,13 +29,17 @@ struct ScalarOps {
 
 // Instructions that one launch may take: 16 ms of the slowest card in reach (a GTX 1650).
 constexpr double kLaunchInstructions = 2e10;
-constexpr int kBandRows = 64;         // of results that a block walks over
+// Rows of results that a block walks over: fewer of small pictures, so that all of the device works,
+// although what a band needs above it is then more of it.
+constexpr int kMostBandRows = 64, kLeastBandRows = 8;
+constexpr int64_t kEnoughBlocks = 528;  // four for each multiprocessor of the largest card
 constexpr float kMostEnergy = 1e30f;  // what float can't square is no noise
 
 struct DctArgs {
   int image_width, image_height;
   int patch, step;
   int strip;      // columns of results a block
+  int band_rows;  // of results a block
   int first_row;  // of the launch, within the target
   int has_pilot;
   float shrink[kMaxChannels];
@@ -111,8 +115,8 @@ class Walk {
     const int patch = basis_.size();
     results_.x = to.x + static_cast<int>(blockIdx.x) * a_.strip;
     results_.width = min(a_.strip, to.right() - results_.x);
-    results_.y = to.y + a_.first_row + static_cast<int>(blockIdx.y) * kBandRows;
-    results_.height = min(kBandRows, to.bottom() - results_.y);
+    results_.y = to.y + a_.first_row + static_cast<int>(blockIdx.y) * a_.band_rows;
+    results_.height = min(a_.band_rows, to.bottom() - results_.y);
     left_ = on_grid(results_.x - patch + a_.step, a_.step);
     top_ = on_grid(results_.y - patch + a_.step, a_.step);
     columns_ = columns_of(Basis::kThreads, a_.step, patch);
@@ -320,6 +324,15 @@ size_t estimate_bytes(const LevelSize& size) {
   return aligned(sizeof(float) * size.channels * stride_of(size.width) * size.height);
 }
 
+int band_rows_of(const DevicePlanes& target, int strip) {
+  const int64_t strips = int64_t{ceil_div(target.rect.width, strip)} * target.channels;
+  int rows = kMostBandRows;
+  while (rows > kLeastBandRows && strips * ceil_div(target.rect.height, rows) < kEnoughBlocks) {
+    rows /= 2;
+  }
+  return rows;
+}
+
 void run_stage(const MethodJob& job, int s, const DevicePlanes& pilot, const DevicePlanes& target) {
   const DctPlan& plan = job.level->dct;
   const DctStage& stage = plan.stage[s];
@@ -331,6 +344,7 @@ void run_stage(const MethodJob& job, int s, const DevicePlanes& pilot, const Dev
   a.patch = plan.patch;
   a.step = stage.step;
   a.strip = shape.strip;
+  a.band_rows = band_rows_of(target, shape.strip);
   a.has_pilot = s > 0 ? 1 : 0;
   std::copy_n(stage.shrink, kMaxChannels, a.shrink);
   std::copy_n(plan.matrix, plan.patch * plan.patch, a.matrix);
@@ -341,11 +355,11 @@ void run_stage(const MethodJob& job, int s, const DevicePlanes& pilot, const Dev
   const Rect& rect = target.rect;
   const double pixel = (eight ? 1e3 : 20.0 * plan.patch * plan.patch * plan.patch) * (s + 1);
   const double row = pixel * target.channels * rect.width / stage.step;
-  const int bands = static_cast<int>(std::clamp(kLaunchInstructions / row / kBandRows, 1.0, 1e4));
-  for (; a.first_row < rect.height; a.first_row += bands * kBandRows) {
+  const int bands = static_cast<int>(std::clamp(kLaunchInstructions / row / a.band_rows, 1.0, 1e4));
+  for (; a.first_row < rect.height; a.first_row += bands * a.band_rows) {
     checkpoint(job, (s + 1.0 * a.first_row / rect.height) / plan.stage_count);
-    const int rows = std::min(bands * kBandRows, rect.height - a.first_row);
-    const dim3 grid(ceil_div(rect.width, a.strip), ceil_div(rows, kBandRows), target.channels);
+    const int rows = std::min(bands * a.band_rows, rect.height - a.first_row);
+    const dim3 grid(ceil_div(rect.width, a.strip), ceil_div(rows, a.band_rows), target.channels);
     launch("DCT", eight ? dct_kernel<EightBasis> : dct_kernel<AnyBasis>,
            {grid, shape.threads, shape.shared_bytes, job.stream}, a);
   }

@@ -263,8 +263,9 @@ __global__ void __launch_bounds__(kVolumeThreads, kBlocks) volume_kernel(const V
     const float* match = p.match + window + static_cast<size_t>(a.plan.nlm.radius + dy) * p.pitch;
     const float* values = p.values + window + a.near * layer +
                           static_cast<size_t>(a.low + a.plan.nlm.radius + dy) * p.pitch;
+    // The radius, not `side`: with the same value twice the compiler spills 15 times as much.
 #pragma unroll 1
-    for (int first = 0; first < a.side; first += 4) {
+    for (int first = 0; first <= 2 * a.plan.nlm.radius; first += 4) {
       const VolumeWindow at_first{own, match + first, values + first, centre_row, there};
       brick.template step<0>(a, at_first, first);
       if constexpr (kChunk == 2) brick.template step<2>(a, at_first, first + 2);
