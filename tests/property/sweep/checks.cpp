@@ -300,6 +300,16 @@ class Checker {
     }
   }
 
+  // A hidden pixel that has no visible one near takes part as black.
+  bool taken_for_black(int32_t z, int32_t x, int32_t y) const {
+    for (int32_t j = y - kFillRadius; j <= y + kFillRadius; ++j) {
+      for (int32_t i = x - kFillRadius; i <= x + kFillRadius; ++i) {
+        if (whole().contains({i, j, 1, 1}) && valid(input_[z], i, j)) return false;
+      }
+    }
+    return true;
+  }
+
   // Lowest and highest value of a channel in the window round a pixel, filled ones' sources, too.
   std::pair<float, float> extremes(int32_t z, int32_t x, int32_t y, int32_t c, int32_t radius,
                                    int32_t depth) const {
@@ -308,8 +318,9 @@ class Checker {
     for (int32_t k = std::max(0, z - depth); k <= std::min(count - 1, z + depth); ++k) {
       for (int32_t j = std::max(0, y - radius); j <= std::min(draw_.height - 1, y + radius); ++j) {
         for (int32_t i = std::max(0, x - radius); i <= std::min(draw_.width - 1, x + radius); ++i) {
-          if (!valid(input_[k], i, j)) continue;
-          const float value = input_[k].get(i, j, c);
+          const bool visible = valid(input_[k], i, j);
+          if (!visible && !taken_for_black(k, i, j)) continue;
+          const float value = visible ? input_[k].get(i, j, c) : 0.0f;
           low = std::min(low, value);
           high = std::max(high, value);
         }

@@ -32,6 +32,9 @@ inline constexpr const char* kFound[] = {
     "method=sw-nlm scales=3 width=48 height=48 content=constant range=far grain=10",
     "method=nlm width=40 height=40 channels=3 range=far grain=10",
     "quality=high width=40 height=40 channels=3 range=far grain=10",
+    // What has no visible pixel near is black to its neighbours' windows.
+    "method=nlm width=4 height=23 channels=2 content=black alpha=clear spoiled=4 seed=383008 "
+    "grain=0.02322",
     "method=nlm sigma=75.354882 search=31 depth=2 width=6 height=25 layers=4 format=u16 channels=3",
 };
 
