@@ -228,6 +228,7 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
   Params params = *given;
   params.scales = 1;
   Plan plan = make_plan(params, request.shape().format, *noise);
+  plan.bend = {};
   plan.valid = volume.valid;
   run(
       VolumeWork(plan, volume, pixels, callbacks), params,
@@ -398,7 +399,8 @@ Status Engine::estimate(const ConstImage& image, NoiseKind kind, const Callbacks
     if (!is_whole(image)) {
       throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
     }
-    noise = estimate_noise(image, kind, impl_->pool, callbacks);
+    noise = estimate_even_noise(take_sample(image, impl_->pool, callbacks),
+                                picture_range({&image, 1}), kind, impl_->pool, callbacks);
     noise.range = picture_range({&image, 1});
   });
 }
@@ -423,8 +425,8 @@ Status Engine::noise_for(const Params& params, Survey& survey, const Callbacks& 
   const Status status = guard([&] {
     throw_if_failed(validate(params));
     if (params.auto_sigma) {
-      noise = estimate_noise(survey.sample(impl_->pool, callbacks), survey.range(),
-                             static_cast<NoiseKind>(params.noise), impl_->pool, callbacks);
+      noise = estimate_even_noise(survey.sample(impl_->pool, callbacks), survey.range(),
+                                  static_cast<NoiseKind>(params.noise), impl_->pool, callbacks);
     } else {
       noise = white_noise(survey.format().colours(), static_cast<float>(params.sigma));
     }

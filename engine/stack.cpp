@@ -8,6 +8,7 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/cpu/frame/pixel_planes.h"
 #include "engine/cpu/volume/fusion.h"
+#include "engine/noise/still_noise.h"
 #include "engine/plan/make_plan.h"
 
 namespace grainless {
@@ -38,7 +39,7 @@ struct Picture {
 
 // The picture filter's plan for a mean of `count` independent layers.
 Plan fused_plan(const StackPlan& stack, double count) {
-  NoiseModel left = stack.noise;
+  NoiseModel left = evened_noise(stack.noise);
   for (int32_t c = 0; c < left.channels; ++c) {
     const double sigma =
         fused_sigma(stack.fusion.share[c], count) * (count > 1 ? left.unevenness : 1);

@@ -20,12 +20,21 @@ __device__ const uint8_t* pixel_at(const DevicePixels& pixels, int x, int y) {
          static_cast<size_t>(x - pixels.rect.x) * pixels.format.pixel_bytes();
 }
 
-__device__ Colour load_colour(const void* pixel, PixelFormat format) {
-  const float first = load_component(pixel, format.component, 0);
-  if (format.colours() == 1) return {{first, 0, 0}};
-  const Yuv yuv = yuv_from_rgb({first, load_component(pixel, format.component, 1),
-                                load_component(pixel, format.component, 2)});
+__device__ float load_value(const DevicePixels& pixels, const void* pixel, int channel) {
+  const float value = load_component(pixel, pixels.format.component, channel);
+  return pixels.bend.enabled != 0 ? bent(pixels.bend, value) : value;
+}
+
+__device__ Colour load_colour(const DevicePixels& pixels, const void* pixel) {
+  const float first = load_value(pixels, pixel, 0);
+  if (pixels.format.colours() == 1) return {{first, 0, 0}};
+  const Yuv yuv = yuv_from_rgb({first, load_value(pixels, pixel, 1), load_value(pixels, pixel, 2)});
   return {{yuv.y, yuv.u, yuv.v}};
+}
+
+__device__ void store_value(const DevicePixels& pixels, void* pixel, int channel, float value) {
+  store_component(pixel, pixels.format.component, channel,
+                  pixels.bend.enabled != 0 ? unbent(pixels.bend, value) : value);
 }
 
 __device__ void put(const DevicePlanes& planes, int x, int y, const Colour& colour) {
@@ -40,7 +49,7 @@ __device__ Colour mean_around(const DevicePixels& pixels, int x, int y, const ui
   for (int dy = -kFillRadius; dy <= kFillRadius; ++dy) {
     for (int dx = -kFillRadius; dx <= kFillRadius; ++dx) {
       if (!valid[(dy + kFillRadius) * kWideX + dx + kFillRadius]) continue;
-      const Colour colour = load_colour(pixel_at(pixels, x + dx, y + dy), pixels.format);
+      const Colour colour = load_colour(pixels, pixel_at(pixels, x + dx, y + dy));
       for (int c = 0; c < kMaxChannels; ++c) sum.plane[c] += colour.plane[c];
       ++count;
     }
@@ -69,7 +78,7 @@ __global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const La
   if (inside) {
     const uint8_t* pixel = pixel_at(pixels, x, y);
     usable = pixel_is_valid(pixel, pixels.format, pixels.valid);
-    if (usable) put(planes, x, y, load_colour(pixel, pixels.format));
+    if (usable) put(planes, x, y, load_colour(pixels, pixel));
   }
   if (!__syncthreads_or(!usable)) return;
   const Rect& image = pixels.image;
@@ -117,14 +126,14 @@ __global__ void pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePl
   const float blended = luma + output.detail * (source.plane(0)[source_at] - luma);
   bool finite = isfinite(blended);
   if (format.colours() == 1) {
-    store_component(to, format.component, 0, blended);
+    store_value(pixels, to, 0, blended);
   } else {
     const float u = result.plane(1)[at], v = result.plane(2)[at];
     finite = finite && isfinite(u) && isfinite(v);
     const Rgb rgb = rgb_from_yuv({blended, u, v});
-    store_component(to, format.component, 0, rgb.r);
-    store_component(to, format.component, 1, rgb.g);
-    store_component(to, format.component, 2, rgb.b);
+    store_value(pixels, to, 0, rgb.r);
+    store_value(pixels, to, 1, rgb.g);
+    store_value(pixels, to, 2, rgb.b);
   }
   if (!finite) *output.not_finite = 1;
   if (format.has_alpha()) {

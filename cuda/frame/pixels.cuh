@@ -15,6 +15,7 @@ struct DevicePixels {
   void* data;  // of (rect.x, rect.y)
   size_t row_bytes;
   ValueRange valid;  // Plan::valid
+  ToneBend bend;     // Plan::bend
 };
 
 // What pixels_from_planes() fills.

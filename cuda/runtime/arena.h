@@ -40,7 +40,8 @@ class Cutter {
     const size_t row = row_bytes(plan, rect.width);
     return {plan.format, {0, 0, tile.image_width, tile.image_height},
             rect,        take(row * rect.height),
-            row,         plan.valid};
+            row,         plan.valid,
+            plan.bend};
   }
   DevicePlanes planes(const Plan& plan, const Rect& rect) {
     return {static_cast<float*>(take(plane_bytes(plan, rect.width, rect.height))), plan.channels,

@@ -38,7 +38,8 @@ struct SlabBuffers {
               whole,
               memory.take(layer_bytes * slab.in_layers),
               row_bytes(plan, slab.width),
-              plan.valid};
+              plan.valid,
+              plan.bend};
     planes.data = static_cast<float*>(
         memory.take(plane_stack_bytes(plan, slab.width, slab.height, slab.in_layers)));
     scratch_bytes = memory.left();

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "pixels.h"
+#include "tone_bend.h"
 
 #ifdef __CUDACC__
 #define GRAINLESS_HD __host__ __device__ inline
@@ -68,6 +69,26 @@ GRAINLESS_HD float load_component(const void* pixel, Component component, int32_
 
 GRAINLESS_HD float clamp_to(float value, float low, float high) {
   return value < low ? low : value > high ? high : value;
+}
+
+inline constexpr float kBendStep = 255.0f / kBendSegments;
+
+// A colour value in 8-bit steps by the curve, and back: the segment's line both ways, so that back
+// undoes the way there but for float's rounding.
+GRAINLESS_HD float bent(const ToneBend& bend, float value) {
+  const float at = value / kBendStep, most = kBendSegments - 1.0f;
+  const auto i = static_cast<int32_t>(at > 0 ? at < most ? at : most : 0.0f);  // 0 of a NaN, too
+  const float slope = (bend.to[i + 1] - bend.to[i]) / kBendStep;
+  return bend.to[i] + (value - static_cast<float>(i) * kBendStep) * slope;
+}
+
+GRAINLESS_HD float unbent(const ToneBend& bend, float value) {
+  int32_t i = 0;
+  for (int32_t half = kBendSegments / 2; half > 0; half /= 2) {
+    if (bend.to[i + half] <= value) i += half;
+  }
+  const float slope = kBendStep / (bend.to[i + 1] - bend.to[i]);
+  return static_cast<float>(i) * kBendStep + (value - bend.to[i]) * slope;
 }
 
 // Added before integers are cut off: a half and a little more. Means of two integers, which are

@@ -14,6 +14,7 @@
 
 #include "choices.h"
 #include "pixels.h"
+#include "tone_bend.h"
 
 namespace grainless {
 
@@ -206,6 +207,7 @@ struct Plan {
   int32_t smallest;     // images with a side under this come back unchanged
   int32_t halo;         // pixels round a pixel that its result may depend on
   ValueRange valid;     // colour values outside are left as they are, and no patch sees them
+  ToneBend bend;        // of colours, before they become planes
   float detail;         // 0..1 of the removed luma comes back
   int32_t level_count;  // level[0] is full resolution; see pyramid.h
   LevelPlan level[kMaxLevels];

@@ -8,6 +8,7 @@
 #include "flat_blocks.h"
 #include "picture_range.h"
 #include "sample.h"
+#include "tone_profile.h"
 #include "weak_texture.h"
 
 namespace grainless {
@@ -372,6 +373,30 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
   keep_in_range(noise);
   noise.confidence = confidence_in(noise, measured[0]);
   return noise;
+}
+
+NoiseModel estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
+                               ThreadPool& pool, const Callbacks& callbacks) {
+  // A curve that changes how much noise is found by more than this was the texture's.
+  constexpr float kMostChange = 1.5f;
+  const NoiseModel noise = estimate_noise(
+      sample, range, kind, pool,
+      {callbacks.cancel, [&](double fraction) { callbacks.report(0.5 * fraction); }});
+  if (noise.confidence != Confidence::kMeasured || !range.is_usual()) return noise;
+  const ToneProfile profile = measure_profile(sample, pool);
+  if (!is_sure(profile, noise)) return noise;
+  // Weak noise is told from texture with less certainty.
+  const double share = std::clamp(double{noise.sigma[0][0]} / 8 + 0.1, 0.6, 1.0);
+  const ToneBend bend = bend_of(profile, share);
+  bend_sample(bend, sample, pool);
+  NoiseModel even = estimate_noise(
+      sample, range, kind, pool,
+      {callbacks.cancel, [&](double fraction) { callbacks.report(0.5 + 0.5 * fraction); }});
+  even.bend = bend;
+  const float change = even.sigma[0][0] / noise.sigma[0][0];
+  const bool agrees = even.confidence == Confidence::kMeasured && change < kMostChange &&
+                      change > 1 / kMostChange && even.white[0] == noise.white[0];
+  return agrees ? even : noise;
 }
 
 }  // namespace grainless

@@ -21,4 +21,9 @@ NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& p
 NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, NoiseKind kind,
                           ThreadPool& pool, const Callbacks& callbacks);
 
+// As estimate_noise(), and where the noise surely depends on brightness, of colours that are bent
+// so that it doesn't (NoiseModel::bend).
+NoiseModel estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
+                               ThreadPool& pool, const Callbacks& callbacks);
+
 }  // namespace grainless

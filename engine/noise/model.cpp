@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "model.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "engine/sentence.h"
 
 namespace grainless {
@@ -31,6 +34,18 @@ std::string confidence_text(Confidence confidence) {
       return sentence("too small to measure");
   }
   return {};
+}
+
+float sigma_at(const NoiseModel& noise, int32_t channel, float brightness) {
+  const float sigma = noise.sigma[0][channel];
+  if (noise.bend.enabled == 0) return sigma;
+  constexpr float kStep = 255.0f / kBendSegments;
+  const float at = std::clamp(brightness / kStep, 0.0f, static_cast<float>(kBendSegments));
+  const auto middle = static_cast<int32_t>(std::lround(at));
+  const int32_t first = std::max(middle - 1, 0), last = std::min(middle + 1, kBendSegments);
+  const float slope =
+      (noise.bend.to[last] - noise.bend.to[first]) / (kStep * static_cast<float>(last - first));
+  return sigma / slope;
 }
 
 }  // namespace grainless

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/boundary/pixels.h"
+#include "engine/boundary/tone_bend.h"
 
 namespace grainless {
 
@@ -55,12 +56,18 @@ struct NoiseModel {
   // values, and looks more like signal than a patch of white noise of the same sigma.
   float strength[kMaxChannels] = {1, 1, 1};
   Confidence confidence = Confidence::kMeasured;
+  // What makes the noise even; sigma is that of bent colours.
+  ToneBend bend;
   PictureRange range;  // of the whole picture (picture_range.h): what patches are compared by
   // Of a stack of still layers, which shows it (still_noise.h): variance over sigma^2 in each
   // sixteenth of the brightness range, and their root mean over all noise.
   float tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   float unevenness = 1;
 };
+
+// Sigma of a channel in colours as they are, at a brightness 0..255: that of bent colours over the
+// curve's slope there.
+float sigma_at(const NoiseModel& noise, int32_t channel, float brightness);
 
 inline NoiseModel white_noise(int32_t channels, float sigma) {
   NoiseModel noise;

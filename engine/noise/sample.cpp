@@ -148,11 +148,7 @@ void load_tile(const ConstImage& image, ValueRange valid, SampleTile& tile) {
   for (int32_t y = 0; y < tile.height; ++y) {
     for (int32_t x = 0; x < tile.width; ++x) load_pixel(image, valid, tile, x, y);
   }
-  for (int32_t l = 1; l < kSampleLevels; ++l) {
-    for (int32_t c = 0; c < channels; ++c) {
-      halve(tile.plane[l - 1][c], tile.width_at(l - 1), tile.height_at(l - 1), tile.plane[l][c]);
-    }
-  }
+  make_levels(tile, channels);
 }
 
 // Strong noise clips some pixels everywhere. The least clipped tenth of the squares must do, then.
@@ -174,6 +170,14 @@ double least_clipped_share(const Sample& sample) {
 }
 
 }  // namespace
+
+void make_levels(SampleTile& tile, int32_t channels) {
+  for (int32_t l = 1; l < kSampleLevels; ++l) {
+    for (int32_t c = 0; c < channels; ++c) {
+      halve(tile.plane[l - 1][c], tile.width_at(l - 1), tile.height_at(l - 1), tile.plane[l][c]);
+    }
+  }
+}
 
 int32_t count_state(const SampleTile& tile, int32_t x, int32_t y, int32_t side, uint8_t bits) {
   int32_t count = 0;

@@ -62,6 +62,9 @@ Sample take_sample(int32_t channels, const std::vector<SampleTile>& tiles,
                    const std::function<ConstImage(size_t)>& part, const PictureRange& range,
                    ThreadPool& pool, const Callbacks& callbacks);
 
+// Fills a tile's coarser levels from its first one.
+void make_levels(SampleTile& tile, int32_t channels);
+
 // Pixels for which `selected` is 0 become invalid; row_bytes apart, the first is the image's.
 void keep_selected(Sample& sample, const uint8_t* selected, ptrdiff_t row_bytes);
 

@@ -142,4 +142,33 @@ void measure_tones(const std::vector<Sample>& samples, NoiseModel& noise) {
   if (sum > 0) noise.unevenness = static_cast<float>(std::sqrt(std::max(1.0, squares / sum)));
 }
 
+NoiseModel evened_noise(const NoiseModel& noise) {
+  constexpr double kClearly = 1.15;  // strongest tone's sigma over the weakest's
+  const auto [least, most] = std::minmax_element(noise.tones, noise.tones + kNoiseTones);
+  if (!noise.range.is_usual() || !(*most > kClearly * kClearly * *least)) return noise;
+  // A tone's variance is that of its middle.
+  const auto slope = [&](double brightness) {
+    const double at = std::clamp(brightness * kNoiseTones / 256 - 0.5, 0.0, kNoiseTones - 1.0);
+    const int32_t tone = std::min(static_cast<int32_t>(at), kNoiseTones - 2);
+    const double part = at - tone;
+    return 1 / std::sqrt((1 - part) * noise.tones[tone] + part * noise.tones[tone + 1]);
+  };
+  constexpr double kStep = 255.0 / kBendSegments;
+  double sum[kBendSegments + 1] = {};
+  for (int32_t i = 0; i < kBendSegments; ++i) {
+    sum[i + 1] = sum[i] + 0.5 * kStep * (slope(i * kStep) + slope((i + 1) * kStep));
+  }
+  NoiseModel even = noise;
+  even.bend.enabled = 1;
+  even.unevenness = 1;
+  const double scale = 255 / sum[kBendSegments];
+  for (int32_t i = 0; i <= kBendSegments; ++i) {
+    even.bend.to[i] = static_cast<float>(scale * sum[i]);
+  }
+  for (int32_t l = 0; l < even.levels; ++l) {
+    for (int32_t c = 0; c < even.channels; ++c) even.sigma[l][c] *= static_cast<float>(scale);
+  }
+  return even;
+}
+
 }  // namespace grainless

@@ -15,4 +15,7 @@ namespace grainless {
 // `samples` hold the same parts, and leaves tones that moved in all of them as they are.
 void measure_tones(const std::vector<Sample>& samples, NoiseModel& noise);
 
+// The same noise where tones differ clearly, as colours have it that are bent so that they don't.
+NoiseModel evened_noise(const NoiseModel& noise);
+
 }  // namespace grainless

@@ -110,6 +110,7 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise
   plan.method = params.method;
   plan.format = format;
   plan.channels = format.colours();
+  plan.bend = noise.bend;
   plan.detail = static_cast<float>(params.detail / 100);
   plan.level_count = level_count(params, noise);
   const MatchSpan span = match_span(noise);

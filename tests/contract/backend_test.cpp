@@ -4,6 +4,7 @@
 // cards.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <string>
@@ -257,6 +258,44 @@ TEST_P(Contract, TheSameBitsAgainAndInPieces) {
     }
   }
   EXPECT_EQ(pieces.bytes, whole.bytes);
+}
+
+// Colours that are bent, so that a camera's noise is even, and pixels that no patch may see.
+TEST(ContractBend, AgreesWithTheCpu) {
+  Engine engine({g_module_dir, 2});
+  NoiseModel noise[] = {white_noise(1, 15), white_noise(3, 15)};
+  for (NoiseModel& model : noise) {
+    model.bend.enabled = 1;
+    for (int32_t i = 0; i <= kBendSegments; ++i) {
+      model.bend.to[i] = static_cast<float>(255 * std::pow(1.0 * i / kBendSegments, 1.4));
+    }
+  }
+  for (const MethodRow& row : method_rows()) {
+    for (const PixelFormat format :
+         {PixelFormat{Component::kU8, 3}, {Component::kHalf, 1}, {Component::kFloat, 4}}) {
+      TestImage image = noisy_picture(format, 121, 95, 15.0f);
+      if (format.component != Component::kU8) {
+        image.set(30, 20, 0, std::numeric_limits<float>::quiet_NaN());
+      }
+      const auto result_on = [&](const std::string& device) {
+        TestImage result(format, image.width, image.height);
+        Params params;
+        params.method = static_cast<int32_t>(row.method);
+        params.auto_sigma = false;
+        params.device = device;
+        Report report;
+        const Status status = engine.denoise(params, noise[format.colours() / 2], image.view(),
+                                             result.target(), {}, report);
+        EXPECT_TRUE(status.ok()) << status.message();
+        EXPECT_TRUE(report.fallbacks.empty());
+        result.set(30, 20, 0, 0);
+        return result;
+      };
+      const TestImage here = result_on(g_device), cpu = result_on("cpu");
+      EXPECT_GE(test::psnr(here, cpu), 80.0) << row.choice.id;
+      EXPECT_LE(test::largest_difference(here, cpu), 1.0f) << row.choice.id;
+    }
+  }
 }
 
 // Floats far beyond white, and single values that no patch may see.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the programs as a user does. Usage: command_line_test.py GRAINLESS GRAINLESS_BENCH"""
 import json
+import math
 import os
 import pathlib
 import random
@@ -551,6 +552,21 @@ class OtherCommands(CommandLine):
         self.assertEqual(list(report)[:5], ["device", "fallback", "method", "sigma", "confidence"])
         self.assertEqual(report["confidence"], "measured")
         self.assertIn("(measured)", result.stderr)
+
+    def test_noise_that_falls_with_brightness(self):
+        draw = random.Random(4)
+        clean = [20 + 215 * x / 383 for _ in range(256) for x in range(384)]
+        noisy = [min(255, max(0, round(v + draw.gauss(0, 14 * math.exp(-0.9 * v / 255))))) for v in clean]
+        (self.path / "camera.pgm").write_bytes(pgm(384, 256, noisy))
+        report = json.loads(self.run_program("estimate", "camera.pgm", "--json").stdout)
+        tones = report["tones"]
+        self.assertEqual(len(tones), 9)
+        self.assertEqual(tones, sorted(tones, reverse=True))
+        self.assertAlmostEqual(tones[2], 14 * math.exp(-0.9 / 4), delta=1.2)
+        self.assertAlmostEqual(tones[6], 14 * math.exp(-0.9 * 3 / 4), delta=1.2)
+        report = json.loads(self.run_program("camera.pgm", "-o", "out.pgm", "--json").stdout)
+        self.assertEqual(report["tones"], tones)
+        self.assertNotIn("tones", json.loads(self.run_program("estimate", "in.pgm", "--json").stdout))
 
     def test_devices(self):
         devices = json.loads(self.run_program("devices", "--json").stdout)["devices"]

@@ -34,6 +34,15 @@ ordered_json sigma_json(const NoiseModel& noise) {
   return sigma;
 }
 
+ordered_json tones_json(const NoiseModel& noise) {
+  constexpr int32_t kTones = 9;
+  ordered_json tones = ordered_json::array();
+  for (int32_t i = 0; i < kTones; ++i) {
+    tones.push_back(sigma_at(noise, 0, 255.0f * static_cast<float>(i) / (kTones - 1)));
+  }
+  return tones;
+}
+
 ordered_json json_report(const Outcome& outcome) {
   const Report& report = outcome.report;
   ordered_json object;
@@ -42,6 +51,7 @@ ordered_json json_report(const Outcome& outcome) {
   object["method"] = outcome.method;
   object["sigma"] = sigma_json(report.noise);
   if (outcome.estimated) object["confidence"] = confidence_id(report.noise.confidence);
+  if (report.noise.bend.enabled != 0) object["tones"] = tones_json(report.noise);
   object["seconds"] = {{"read", outcome.read},           {"estimate", report.estimate},
                        {"upload", report.upload},        {"kernels", report.kernels},
                        {"download", report.download},    {"write", outcome.write},

@@ -41,6 +41,8 @@ void print_text(const std::string& text);
 
 // A number a channel.
 nlohmann::ordered_json sigma_json(const NoiseModel& noise);
+// Luma's sigma at brightness 0, 32, ... 255, of noise that differs over brightness.
+nlohmann::ordered_json tones_json(const NoiseModel& noise);
 nlohmann::ordered_json number_or_null(const std::optional<double>& value);
 
 }  // namespace grainless::tools

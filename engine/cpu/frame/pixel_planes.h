@@ -8,14 +8,14 @@
 
 namespace grainless {
 
-// Planes over rect, which lies in tile.in. An invalid pixel (transparent, not within plan.valid)
+// Planes over rect, which lies in tile.in, of colours bent by plan.bend. An invalid pixel (transparent, not within plan.valid)
 // becomes, plane by plane, the mean of the valid pixels within kFillRadius, summed in raster order,
 // or 0 without any: what a host left under transparent pixels never reaches a patch.
 Planes planes_from_pixels(const Plan& plan, const AbiTile& tile, const Rect& rect,
                           ThreadPool& pool);
 
 // Fills tile.target from result (over tile.out): gives back plan.detail of the luma that `source`
-// has over result, keeps alpha, leaves invalid pixels as they were.
+// has over result, bends colours back, keeps alpha, leaves invalid pixels as they were.
 void pixels_from_planes(const Plan& plan, const AbiTile& tile, const Planes& source,
                         const Planes& result, ThreadPool& pool);
 

@@ -113,6 +113,7 @@ class Checker {
         volume() ? engines_.one.volume_noise(params_, views(input_), {}, noise_, nullptr)
                  : engines_.one.noise_for(params_, input_[0].view(), {}, noise_, nullptr);
     if (!status.ok()) fail("status", status.message());
+    if (draw_.bend > 0) noise_.bend = noise_bend(draw_.bend);
     for (int32_t l = 0; l < noise_.levels; ++l) {
       for (int32_t c = 0; c < noise_.channels; ++c) {
         const double sigma = double{noise_.sigma[l][c]};

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "engine/boundary/volume_plan.h"
+#include "engine/methods.h"
 #include "engine/params/params.h"
 
 namespace grainless::sweep {
@@ -120,7 +121,7 @@ double work_of(const Draw& draw) {
 }
 
 void draw_volume(Dice& dice, Draw& draw) {
-  if (draw.params.method != static_cast<int32_t>(Method::kNlm) || !dice.chance(0.3)) return;
+  if (method_row(draw.params.method).stack == StackWay::kNone || !dice.chance(0.3)) return;
   draw.layers = dice.between(1, kMostLayers);
   draw.params.depth = dice.chance(0.2) ? kMaxDepth : dice.between(1, 4);
 }
@@ -149,6 +150,7 @@ void draw_picture(Dice& dice, Draw& draw) {
   const bool floats = draw.format.component >= Component::kHalf;
   if (floats && dice.chance(0.3)) draw.range = dice.between(1, static_cast<int32_t>(kLastDrawn));
   if (floats && dice.chance(0.25)) draw.spoiled = dice.between(1, 12);
+  if (draw.range == 0 && dice.chance(0.2)) draw.bend = dice.between(1, 100);
   if (dice.chance(0.5)) {
     draw.noise = draw.params.sigma;
   } else if (dice.chance(0.5)) {
@@ -325,6 +327,7 @@ const Word kWords[] = {
     {"range", GRAINLESS_WORD(range), kRanges},
     {"alpha", GRAINLESS_WORD(alpha), kAlphas},
     {"spoiled", GRAINLESS_WORD(spoiled), {}, 0, 1000},
+    {"bend", GRAINLESS_WORD(bend), {}, 0, 100},
     {"seed", GRAINLESS_WORD(seed), {}, 0, std::numeric_limits<int32_t>::max()},
 };
 #undef GRAINLESS_WORD
@@ -419,6 +422,16 @@ std::optional<Draw> parse(std::string_view text, std::string& why) {
   }
   if (!why.empty()) return std::nullopt;
   return draw;
+}
+
+ToneBend noise_bend(int32_t bend) {
+  ToneBend result;
+  result.enabled = bend > 0 ? 1 : 0;
+  for (int32_t i = 0; i <= kBendSegments; ++i) {
+    const double at = static_cast<double>(i) / kBendSegments;
+    result.to[i] = static_cast<float>(255 * std::pow(at, 1 + 0.008 * bend));
+  }
+  return result;
 }
 
 std::vector<test::TestImage> pictures_of(const Draw& draw) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/boundary/pixels.h"
+#include "engine/boundary/tone_bend.h"
 #include "engine/params/params.h"
 #include "tests/support/test_images.h"
 
@@ -44,6 +45,7 @@ struct Draw {
   int32_t padding = 0;  // bytes after a row
   int32_t content = 0, range = 0, alpha = 0;
   int32_t spoiled = 0;  // pixels that are not numbers
+  int32_t bend = 0;     // of tones, 0..100: see noise_bend()
   double noise = 0;     // the word "grain": of the picture, whatever the parameters say
   int32_t seed = 1;     // of what is random in it
 };
@@ -53,6 +55,9 @@ Draw make_draw(uint64_t seed);
 std::string text_of(const Draw& draw);
 // Nothing, with the reason in `why`, where a word is none.
 std::optional<Draw> parse(std::string_view text, std::string& why);
+
+// A curve like that of a camera's noise, the more of it the higher `bend`; 0: none.
+ToneBend noise_bend(int32_t bend);
 
 // The picture, or the layers of the volume.
 std::vector<test::TestImage> pictures_of(const Draw& draw);

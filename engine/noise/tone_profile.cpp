@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "tone_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "engine/boundary/pixel_math.h"
+
+namespace grainless {
+namespace {
+
+constexpr int32_t kTones = 16, kBlock = 8, kAround = 4;  // pixels of a block, and round it
+constexpr size_t kFewestBlocks = 12;
+constexpr double kFlattest = 0.15;  // share of a tone's blocks
+constexpr double kClipped = 0.02;   // share of a block's pixels
+constexpr double kLeast = 0.3;      // sigma that rounding to 8 bits leaves room for
+constexpr double kMedian = 1.4826;  // sigma of normal noise over the median of its sizes
+constexpr int32_t kUnknowns = kMaxChannels + kProfileKnots;
+
+// The profile is the smoothest one near the points: weights of its second and first differences.
+constexpr double kBendCost = 0.03, kSlopeCost = 0.06;
+constexpr int32_t kRounds = 10;         // of weighing outliers down (Huber)
+constexpr double kFarAway = 0.5;        // a deviation counts no more than this
+constexpr double kMostDeviation = 0.8;  // of the logarithm: tones without noise are a rule's, not a
+                                        // camera's
+
+// Measured: sigma of a channel at a brightness.
+struct Point {
+  double brightness, log_sigma, weight;
+  int32_t channel;
+};
+
+struct Block {
+  double structure, brightness;
+  std::vector<float> band;  // sizes of the finest diagonal band
+};
+
+double luma_scale(int32_t channels) {
+  return channels == 3 ? std::sqrt(3.0) : 1.0;
+}
+
+// Mean and variance of luma at quarter resolution, of the block and what lies round it.
+void look_at(const SampleTile& tile, int32_t x, int32_t y, Block& block) {
+  const int32_t width = tile.width_at(2), side = (kBlock + 2 * kAround) / 4;
+  double sum = 0, squares = 0;
+  for (int32_t j = (y - kAround) / 4; j < (y - kAround) / 4 + side; ++j) {
+    for (int32_t i = (x - kAround) / 4; i < (x - kAround) / 4 + side; ++i) {
+      const double value = tile.plane[2][0][static_cast<size_t>(j) * width + i];
+      sum += value;
+      squares += value * value;
+    }
+  }
+  const double count = side * side;
+  block.brightness = sum / count;
+  block.structure = squares / count - block.brightness * block.brightness;
+}
+
+// Second differences along both axes, of unit gain for white noise.
+float finest(const std::vector<float>& plane, int32_t width, size_t at) {
+  const auto row = [&](size_t i) { return plane[i - 1] - 2 * plane[i] + plane[i + 1]; };
+  return (row(at - width) - 2 * row(at) + row(at + width)) / 6.0f;
+}
+
+std::vector<Block> tile_blocks(const SampleTile& tile, int32_t channel) {
+  std::vector<Block> blocks;
+  for (int32_t y = kBlock; y + kBlock + kAround <= tile.height; y += kBlock) {
+    for (int32_t x = kBlock; x + kBlock + kAround <= tile.width; x += kBlock) {
+      const int32_t side = kBlock + 2 * kAround;
+      if (!measurable(tile, x - kAround, y - kAround, side, kClipped)) continue;
+      if (count_state(tile, x, y, kBlock, kRepeated) == kBlock * kBlock) continue;
+      Block block{};
+      look_at(tile, x, y, block);
+      for (int32_t j = y; j < y + kBlock; ++j) {
+        for (int32_t i = x; i < x + kBlock; ++i) {
+          const size_t at = static_cast<size_t>(j) * tile.width + i;
+          block.band.push_back(std::abs(finest(tile.plane[0][channel], tile.width, at)));
+        }
+      }
+      blocks.push_back(std::move(block));
+    }
+  }
+  return blocks;
+}
+
+void add_point(std::vector<Block>& blocks, double scale, int32_t channel,
+               std::vector<Point>& points) {
+  if (blocks.size() < kFewestBlocks) return;
+  std::stable_sort(blocks.begin(), blocks.end(),
+                   [](const Block& a, const Block& b) { return a.structure < b.structure; });
+  const size_t flat =
+      std::max(kFewestBlocks, static_cast<size_t>(kFlattest * static_cast<double>(blocks.size())));
+  std::vector<float> band;
+  double brightness = 0;
+  for (size_t i = 0; i < flat; ++i) {
+    band.insert(band.end(), blocks[i].band.begin(), blocks[i].band.end());
+    brightness += blocks[i].brightness / scale / static_cast<double>(flat);
+  }
+  const auto middle = band.begin() + static_cast<ptrdiff_t>(band.size() / 2);
+  std::nth_element(band.begin(), middle, band.end());
+  const double sigma = kMedian * *middle;
+  if (sigma <= kLeast) return;
+  // Luma's band is a sure witness, a colour's flat blocks are chosen by luma.
+  const double share = channel == 0 ? 1.0 : 0.5;
+  const double weight = share * std::min(1.0, static_cast<double>(flat) / 60);
+  points.push_back({std::clamp(brightness, 0.0, 255.0), std::log(sigma), weight, channel});
+}
+
+std::vector<Point> measure_points(const Sample& sample, ThreadPool& pool) {
+  std::vector<Point> points;
+  const double scale = luma_scale(sample.channels);
+  for (int32_t c = 0; c < sample.channels; ++c) {
+    std::vector<std::vector<Block>> parts(sample.tiles.size());
+    pool.parallel_for(static_cast<int32_t>(parts.size()),
+                      [&](int32_t i, int32_t) { parts[i] = tile_blocks(sample.tiles[i], c); });
+    std::array<std::vector<Block>, kTones> tones;
+    for (std::vector<Block>& part : parts) {
+      for (Block& block : part) {
+        const double tone = std::floor(block.brightness / scale * kTones / 256);
+        const auto index = static_cast<size_t>(std::clamp(tone, 0.0, kTones - 1.0));
+        tones[index].push_back(std::move(block));
+      }
+    }
+    for (std::vector<Block>& tone : tones) add_point(tone, scale, c, points);
+  }
+  return points;
+}
+
+using Vector = std::array<double, kUnknowns>;
+using Matrix = std::array<Vector, kUnknowns>;
+
+// A symmetric positive definite system (Gaussian elimination needs no pivots there).
+Vector solved(Matrix a, Vector b) {
+  for (int32_t i = 0; i < kUnknowns; ++i) {
+    for (int32_t j = i + 1; j < kUnknowns; ++j) {
+      const double factor = a[j][i] / a[i][i];
+      for (int32_t k = i; k < kUnknowns; ++k) a[j][k] -= factor * a[i][k];
+      b[j] -= factor * b[i];
+    }
+  }
+  for (int32_t i = kUnknowns - 1; i >= 0; --i) {
+    for (int32_t k = i + 1; k < kUnknowns; ++k) b[i] -= a[i][k] * b[k];
+    b[i] /= a[i][i];
+  }
+  return b;
+}
+
+// A point is its channel's level plus the profile between two knots.
+struct Row {
+  int32_t knot;
+  double part;  // of the next knot
+};
+
+Row row_of(const Point& point) {
+  const double at = point.brightness / 255 * (kProfileKnots - 1);
+  const auto knot = std::min(static_cast<int32_t>(at), kProfileKnots - 2);
+  return {knot, at - knot};
+}
+
+double value_at(const Vector& x, const Point& point) {
+  const Row row = row_of(point);
+  const double* knots = x.data() + kMaxChannels + row.knot;
+  return x[point.channel] + (1 - row.part) * knots[0] + row.part * knots[1];
+}
+
+// What smoothness costs. Without a profile: so much that there is none.
+Matrix costs(bool with_profile) {
+  constexpr double kKnots = kProfileKnots, kStep = 1.0 / (kKnots - 1);
+  Matrix cost{};
+  for (int32_t i = 0; i < kUnknowns; ++i) cost[i][i] = 1e-6;
+  const auto add = [&](int32_t first, std::initializer_list<double> difference, double weight) {
+    int32_t i = first;
+    for (double a : difference) {
+      int32_t j = first;
+      for (double b : difference) cost[i][j++] += weight * a * b;
+      ++i;
+    }
+  };
+  for (int32_t k = 0; k + 2 < kProfileKnots; ++k) {
+    add(kMaxChannels + k, {1, -2, 1}, kBendCost * kKnots * kKnots * kKnots * kStep);
+  }
+  for (int32_t k = 0; k + 1 < kProfileKnots; ++k) {
+    add(kMaxChannels + k, {-1, 1}, with_profile ? kSlopeCost * kKnots * kStep : 1e6);
+  }
+  return cost;
+}
+
+double median_size(std::vector<double> values) {
+  for (double& value : values) value = std::abs(value);
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Least squares, with points far off weighed down.
+Vector fit(const std::vector<Point>& points, bool with_profile) {
+  const Matrix cost = costs(with_profile);
+  std::vector<double> trust(points.size(), 1.0), off(points.size());
+  Vector x{};
+  for (int32_t round = 0; round < kRounds; ++round) {
+    Matrix a = cost;
+    Vector b{};
+    for (size_t i = 0; i < points.size(); ++i) {
+      const Row row = row_of(points[i]);
+      const double weight = points[i].weight * trust[i];
+      const std::array<std::pair<int32_t, double>, 3> terms{
+          {{points[i].channel, 1.0},
+           {kMaxChannels + row.knot, 1 - row.part},
+           {kMaxChannels + row.knot + 1, row.part}}};
+      for (const auto& [p, at_p] : terms) {
+        for (const auto& [q, at_q] : terms) a[p][q] += weight * at_p * at_q;
+        b[p] += weight * at_p * points[i].log_sigma;
+      }
+    }
+    x = solved(a, b);
+    for (size_t i = 0; i < points.size(); ++i)
+      off[i] = points[i].log_sigma - value_at(x, points[i]);
+    const double usual = kMedian * median_size(off) + 0.03;
+    for (size_t i = 0; i < points.size(); ++i) {
+      trust[i] = 1 / std::max(1.0, std::abs(off[i]) / (1.5 * usual));
+    }
+  }
+  return x;
+}
+
+double deviation(const std::vector<Point>& points, const Vector& x) {
+  double sum = 0;
+  for (const Point& point : points) {
+    sum += point.weight * std::min(kFarAway, std::abs(point.log_sigma - value_at(x, point)));
+  }
+  return sum;
+}
+
+}  // namespace
+
+ToneProfile measure_profile(const Sample& sample, ThreadPool& pool) {
+  constexpr size_t kFewestPoints = 5;
+  ToneProfile profile;
+  const std::vector<Point> points = measure_points(sample, pool);
+  profile.tones = static_cast<int32_t>(points.size());
+  if (points.size() < kFewestPoints) return profile;
+  const Vector x = fit(points, true);
+  const double even = deviation(points, fit(points, false));
+  profile.explained = even > 0 ? 1 - deviation(points, x) / even : 0;
+  double mean = 0;
+  for (int32_t k = 0; k < kProfileKnots; ++k) mean += x[kMaxChannels + k] / kProfileKnots;
+  for (int32_t k = 0; k < kProfileKnots; ++k) {
+    profile.log_sigma[k] = std::clamp(x[kMaxChannels + k] - mean, -kMostDeviation, kMostDeviation);
+  }
+  return profile;
+}
+
+ToneBend bend_of(const ToneProfile& profile, double share) {
+  const auto slope = [&](int32_t i) {  // at the bend's i-th knot
+    const int32_t knot = std::min(i / 2, kProfileKnots - 2);
+    const double part = 0.5 * i - knot;
+    return std::exp(-share *
+                    ((1 - part) * profile.log_sigma[knot] + part * profile.log_sigma[knot + 1]));
+  };
+  std::array<double, kBendSegments + 1> sum{};
+  for (int32_t i = 0; i < kBendSegments; ++i) sum[i + 1] = sum[i] + slope(i) + slope(i + 1);
+  ToneBend bend;
+  bend.enabled = 1;
+  for (int32_t i = 0; i <= kBendSegments; ++i) {
+    bend.to[i] = static_cast<float>(255 * sum[i] / sum[kBendSegments]);
+  }
+  return bend;
+}
+
+void bend_sample(const ToneBend& bend, Sample& sample, ThreadPool& pool) {
+  pool.parallel_for(static_cast<int32_t>(sample.tiles.size()), [&](int32_t t, int32_t) {
+    SampleTile& tile = sample.tiles[t];
+    auto& plane = tile.plane[0];
+    for (size_t i = 0; i < tile.state.size(); ++i) {
+      if (sample.channels == 1) {
+        plane[0][i] = bent(bend, plane[0][i]);
+        continue;
+      }
+      const Rgb rgb = rgb_from_yuv({plane[0][i], plane[1][i], plane[2][i]});
+      const Yuv yuv = yuv_from_rgb({bent(bend, rgb.r), bent(bend, rgb.g), bent(bend, rgb.b)});
+      plane[0][i] = yuv.y;
+      plane[1][i] = yuv.u;
+      plane[2][i] = yuv.v;
+    }
+    make_levels(tile, sample.channels);
+  });
+}
+
+bool is_sure(const ToneProfile& profile, const NoiseModel& noise) {
+  // Kodak's pictures with even noise show up to 0.2 and 0.1 of it, with a camera's 0.3 to 1.1.
+  constexpr double kLeastFall = 0.25, kExplained = 0.15, kExplainedGrey = 0.25;
+  // Raw development leaves chroma as noisy as luma (0.7 to 1.1 times), cameras' JPEGs do not (0.3
+  // to 0.65).
+  constexpr double kLeastChroma = 0.75;
+  const double fall = profile.log_sigma[1] - profile.log_sigma[kProfileKnots - 2];
+  if (fall < kLeastFall) return false;
+  if (noise.channels == 1) return noise.white[0] && profile.explained > kExplainedGrey;
+  const float* sigma = noise.sigma[0];
+  return profile.explained > kExplained &&
+         0.5 * (double{sigma[1]} + double{sigma[2]}) >= kLeastChroma * double{sigma[0]};
+}
+
+}  // namespace grainless

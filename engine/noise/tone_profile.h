@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// How the noise of one picture depends on brightness, where a picture shows it surely.
+#pragma once
+
+#include "engine/boundary/tone_bend.h"
+#include "engine/progress.h"
+#include "engine/thread_pool.h"
+#include "model.h"
+#include "sample.h"
+
+namespace grainless {
+
+inline constexpr int32_t kProfileKnots = kBendSegments / 2 + 1;
+
+// Relative sigma at brightness 0..255 in equal steps, as natural logarithms about their mean.
+struct ToneProfile {
+  double log_sigma[kProfileKnots] = {};
+  // Share of the measured tones' deviations from one sigma that the profile explains: up to 1, and
+  // below 0 where it explains nothing.
+  double explained = 0;
+  int32_t tones = 0;  // that were measured, of all channels
+};
+
+// From the finest band of the flattest blocks of each tone, which texture hardly reaches, of all
+// channels together: their shape is one, their levels are their own.
+ToneProfile measure_profile(const Sample& sample, ThreadPool& pool);
+
+// The curve whose slope is the inverse of the profile's sigma, or of that to the power of `share`.
+ToneBend bend_of(const ToneProfile& profile, double share);
+
+// Bends the sample's colours, at all resolutions.
+void bend_sample(const ToneBend& bend, Sample& sample, ThreadPool& pool);
+
+// Whether noise of this kind can be bent by the profile: dark tones hold clearly more of it than
+// bright ones do, and it was not reduced, as a camera's JPEGs have it: flat and bright blocks lose
+// most there, which looks like a profile and is none.
+bool is_sure(const ToneProfile& profile, const NoiseModel& noise);
+
+}  // namespace grainless

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "engine/boundary/tone_bend.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "engine/boundary/pixel_math.h"
+#include "engine/denoise.h"
+#include "engine/noise/estimate.h"
+#include "engine/noise/still_noise.h"
+#include "engine/noise/tone_profile.h"
+#include "engine/plan/make_plan.h"
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::TestImage;
+
+ToneBend camera_bend() {
+  ToneProfile profile;
+  for (int32_t k = 0; k < kProfileKnots; ++k) {
+    profile.log_sigma[k] = 0.5 - 1.0 * k / (kProfileKnots - 1);
+  }
+  return bend_of(profile, 1);
+}
+
+TEST(ToneBend, KeepsBothEndsAndRises) {
+  const ToneBend bend = camera_bend();
+  EXPECT_EQ(bend.to[0], 0.0f);
+  EXPECT_EQ(bend.to[kBendSegments], 255.0f);
+  for (int32_t i = 0; i < kBendSegments; ++i) EXPECT_LT(bend.to[i], bend.to[i + 1]);
+}
+
+TEST(ToneBend, SpreadsTonesOfWeakNoise) {
+  const ToneBend bend = camera_bend();
+  const float dark = bent(bend, 20) - bent(bend, 10), bright = bent(bend, 245) - bent(bend, 235);
+  // sigma is e times as large in black as in white; both places are a tenth away from it
+  EXPECT_NEAR(bright / dark, std::exp(0.88), 0.03);
+}
+
+TEST(ToneBend, BackUndoesIt) {
+  const ToneBend bend = camera_bend();
+  for (float value = -100; value < 400; value += 0.37f) {
+    EXPECT_NEAR(unbent(bend, bent(bend, value)), value, 2e-4f) << value;
+  }
+  for (int32_t byte = 0; byte < 256; ++byte) {
+    uint8_t stored = 0;
+    store_component(&stored, Component::kU8, 0, unbent(bend, bent(bend, static_cast<float>(byte))));
+    EXPECT_EQ(stored, byte);
+  }
+}
+
+// Pixels are read before it is known whether they are numbers.
+TEST(ToneBend, TakesWhatIsNoNumber) {
+  const ToneBend bend = camera_bend();
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(std::isnan(bent(bend, std::numeric_limits<float>::quiet_NaN())));
+  EXPECT_EQ(bent(bend, infinity), infinity);
+  EXPECT_EQ(bent(bend, -infinity), -infinity);
+}
+
+// Hills, an edge and a texture over all tones, for noise whose sigma goes by brightness.
+TestImage picture(PixelFormat format, const std::function<double(double)>& sigma) {
+  TestImage image(format, 640, 480);
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      const double hills = 128 + 95 * std::sin(0.011 * x) * std::cos(0.008 * y);
+      const double texture = x > 500 ? 12 * std::sin(1.3 * x + 0.7 * y) : 0;
+      for (int32_t c = 0; c < format.colours(); ++c) {
+        const double clean = hills + texture + (y > 300 ? 4 * c : 0);
+        image.set(x, y, c, static_cast<float>(clean + sigma(clean) * normal(random)));
+      }
+    }
+  }
+  return image;
+}
+
+NoiseModel estimate(const TestImage& image) {
+  Engine engine({"", 2});
+  NoiseModel noise;
+  const Status status = engine.estimate(image.view(), NoiseKind::kSure, {}, noise);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return noise;
+}
+
+double camera(double brightness) {
+  return 14 * std::exp(-0.9 * brightness / 255);
+}
+
+TEST(ToneBend, FollowsTheNoiseOfACamera) {
+  for (const PixelFormat format : {PixelFormat{Component::kU8, 3}, {Component::kFloat, 1}}) {
+    const NoiseModel noise = estimate(picture(format, camera));
+    ASSERT_NE(noise.bend.enabled, 0);
+    const float* to = noise.bend.to;
+    const float dark = to[6] - to[5], bright = to[27] - to[26];
+    EXPECT_NEAR(bright / dark, camera(44) / camera(211), 0.2);
+    // Even noise in bent colours: the mean slope is 1.
+    EXPECT_NEAR(noise.sigma[0][0], 8.7, 1.0);
+  }
+}
+
+TEST(ToneBend, EvenNoiseIsNotBent) {
+  for (const PixelFormat format : {PixelFormat{Component::kU8, 3}, {Component::kFloat, 1}}) {
+    for (const double sigma : {3.0, 10.0, 30.0}) {
+      const NoiseModel noise = estimate(picture(format, [&](double) { return sigma; }));
+      EXPECT_EQ(noise.bend.enabled, 0) << sigma;
+    }
+  }
+}
+
+TEST(ToneBend, NoNoiseIsNotBent) {
+  const NoiseModel noise = estimate(picture({Component::kU8, 3}, [](double) { return 0.0; }));
+  EXPECT_EQ(noise.bend.enabled, 0);
+}
+
+// What it is for: the result is nearer to the clean picture.
+TEST(ToneBend, MakesTheResultBetter) {
+  const PixelFormat format{Component::kFloat, 3};
+  const TestImage noisy = picture(format, camera),
+                  clean = picture(format, [](double) { return 0.0; });
+  const NoiseModel bent_noise = estimate(noisy);
+  ASSERT_NE(bent_noise.bend.enabled, 0);
+  NoiseModel even = bent_noise;
+  even.bend = {};
+  Engine engine({"", 2});
+  Params params;
+  params.quality = static_cast<int32_t>(Quality::kFast);
+  params.device = "cpu";
+  const auto psnr_with = [&](const NoiseModel& noise) {
+    TestImage result(format, noisy.width, noisy.height);
+    Report report;
+    const Status status = engine.denoise(params, noise, noisy.view(), result.target(), {}, report);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return test::psnr(result, clean);
+  };
+  EXPECT_GT(psnr_with(bent_noise), psnr_with(even) + 0.3);
+}
+
+TEST(ToneBend, OfAStackFollowsItsTones) {
+  NoiseModel noise = white_noise(3, 10);
+  EXPECT_EQ(evened_noise(noise).bend.enabled, 0);
+  for (int32_t t = 0; t < kNoiseTones; ++t) noise.tones[t] = t < 8 ? 4.0f : 1.0f;
+  const NoiseModel even = evened_noise(noise);
+  ASSERT_NE(even.bend.enabled, 0);
+  const float* to = even.bend.to;
+  EXPECT_NEAR((to[30] - to[29]) / (to[3] - to[2]), 2, 1e-3);
+  // 20 in the dark half, 10 in the bright one, each times its slope.
+  EXPECT_NEAR(even.sigma[0][0], 20 * (to[3] - to[2]) / kBendStep, 1e-2);
+  EXPECT_NEAR(even.sigma[0][0], 10 * (to[30] - to[29]) / kBendStep, 1e-2);
+}
+
+}  // namespace
+}  // namespace grainless
