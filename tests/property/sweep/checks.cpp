@@ -331,10 +331,11 @@ class Checker {
   }
 
   // Non-Local Means leaves no pixel outside of what its window holds, unless levels are put
-  // together: then it stays near what the picture holds. Luma and chroma with weights of their own
-  // keep to their own planes' bounds, which is no bound of a colour: left to the distance.
+  // together: then it stays near what the picture holds. Luma and chroma with weights of their own,
+  // or luma of which some is given back, keep to their own planes' bounds, which is no bound of a
+  // colour: left to the distance.
   void check_window() {
-    if (colours() == 3 && params_.luma != params_.chroma) return;
+    if (colours() == 3 && (params_.luma != params_.chroma || params_.detail > 0)) return;
     const Plan plan = make_plan(params_, draw_.format, noise_);
     const VolumePlan volume_plan =
         volume() ? make_volume_plan(params_, params_.depth, colours(), noise_) : VolumePlan{};

@@ -32,6 +32,9 @@ inline constexpr const char* kFound[] = {
     "method=sw-nlm scales=3 width=48 height=48 content=constant range=far grain=10",
     "method=nlm width=40 height=40 channels=3 range=far grain=10",
     "quality=high width=40 height=40 channels=3 range=far grain=10",
+    // Luma that is given back is no mean of colours.
+    "method=nlm sigma=94.448846 detail=40.978213 width=2 height=1 channels=3 content=lines "
+    "seed=262096",
     // What has no visible pixel near is black to its neighbours' windows.
     "method=nlm width=4 height=23 channels=2 content=black alpha=clear spoiled=4 seed=383008 "
     "grain=0.02322",
