@@ -20,21 +20,27 @@ __device__ const uint8_t* pixel_at(const DevicePixels& pixels, int x, int y) {
          static_cast<size_t>(x - pixels.rect.x) * pixels.format.pixel_bytes();
 }
 
+// Kernels that bend are compiled apart: an argument that is indexed is copied to local memory,
+// which costs a 24-megapixel picture a millisecond each way.
+template <bool kBent>
 __device__ float load_value(const DevicePixels& pixels, const void* pixel, int channel) {
   const float value = load_component(pixel, pixels.format.component, channel);
-  return pixels.bend.enabled != 0 ? bent(pixels.bend, value) : value;
+  return kBent ? bent(pixels.bend, value) : value;
 }
 
+template <bool kBent>
 __device__ Colour load_colour(const DevicePixels& pixels, const void* pixel) {
-  const float first = load_value(pixels, pixel, 0);
+  const float first = load_value<kBent>(pixels, pixel, 0);
   if (pixels.format.colours() == 1) return {{first, 0, 0}};
-  const Yuv yuv = yuv_from_rgb({first, load_value(pixels, pixel, 1), load_value(pixels, pixel, 2)});
+  const Yuv yuv = yuv_from_rgb(
+      {first, load_value<kBent>(pixels, pixel, 1), load_value<kBent>(pixels, pixel, 2)});
   return {{yuv.y, yuv.u, yuv.v}};
 }
 
+template <bool kBent>
 __device__ void store_value(const DevicePixels& pixels, void* pixel, int channel, float value) {
   store_component(pixel, pixels.format.component, channel,
-                  pixels.bend.enabled != 0 ? unbent(pixels.bend, value) : value);
+                  kBent ? unbent(pixels.bend, value) : value);
 }
 
 __device__ void put(const DevicePlanes& planes, int x, int y, const Colour& colour) {
@@ -43,13 +49,14 @@ __device__ void put(const DevicePlanes& planes, int x, int y, const Colour& colo
 }
 
 // Mean of the valid pixels round (x, y). `valid` holds the flags from (x, y) - kFillRadius on.
+template <bool kBent>
 __device__ Colour mean_around(const DevicePixels& pixels, int x, int y, const uint8_t* valid) {
   Colour sum{};
   int count = 0;
   for (int dy = -kFillRadius; dy <= kFillRadius; ++dy) {
     for (int dx = -kFillRadius; dx <= kFillRadius; ++dx) {
       if (!valid[(dy + kFillRadius) * kWideX + dx + kFillRadius]) continue;
-      const Colour colour = load_colour(pixels, pixel_at(pixels, x + dx, y + dy));
+      const Colour colour = load_colour<kBent>(pixels, pixel_at(pixels, x + dx, y + dy));
       for (int c = 0; c < kMaxChannels; ++c) sum.plane[c] += colour.plane[c];
       ++count;
     }
@@ -66,6 +73,7 @@ __device__ DevicePixels layer_of(DevicePixels pixels, const LayerSteps& steps, i
 }
 
 // Most blocks have no invalid pixel and none of this is needed.
+template <bool kBent>
 __global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const LayerSteps steps,
                               int first_layer) {
   pixels = layer_of(pixels, steps, first_layer + blockIdx.z);
@@ -78,7 +86,7 @@ __global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const La
   if (inside) {
     const uint8_t* pixel = pixel_at(pixels, x, y);
     usable = pixel_is_valid(pixel, pixels.format, pixels.valid);
-    if (usable) put(planes, x, y, load_colour(pixels, pixel));
+    if (usable) put(planes, x, y, load_colour<kBent>(pixels, pixel));
   }
   if (!__syncthreads_or(!usable)) return;
   const Rect& image = pixels.image;
@@ -96,13 +104,14 @@ __global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const La
   any = __syncthreads_or(any);
   if (usable) return;
   const uint8_t* corner = valid + threadIdx.y * kWideX + threadIdx.x;
-  put(planes, x, y, any ? mean_around(pixels, x, y, corner) : Colour{});
+  put(planes, x, y, any ? mean_around<kBent>(pixels, x, y, corner) : Colour{});
 }
 
 __device__ void copy_bytes(uint8_t* to, const uint8_t* from, int bytes) {
   for (int i = 0; i < bytes; ++i) to[i] = from[i];
 }
 
+template <bool kBent>
 __global__ void pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePlanes result,
                               const PixelOutput output, const LayerSteps steps, int first_layer) {
   const int layer = first_layer + blockIdx.z;
@@ -126,14 +135,14 @@ __global__ void pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePl
   const float blended = luma + output.detail * (source.plane(0)[source_at] - luma);
   bool finite = isfinite(blended);
   if (format.colours() == 1) {
-    store_value(pixels, to, 0, blended);
+    store_value<kBent>(pixels, to, 0, blended);
   } else {
     const float u = result.plane(1)[at], v = result.plane(2)[at];
     finite = finite && isfinite(u) && isfinite(v);
     const Rgb rgb = rgb_from_yuv({blended, u, v});
-    store_value(pixels, to, 0, rgb.r);
-    store_value(pixels, to, 1, rgb.g);
-    store_value(pixels, to, 2, rgb.b);
+    store_value<kBent>(pixels, to, 0, rgb.r);
+    store_value<kBent>(pixels, to, 1, rgb.g);
+    store_value<kBent>(pixels, to, 2, rgb.b);
   }
   if (!finite) *output.not_finite = 1;
   if (format.has_alpha()) {
@@ -155,8 +164,9 @@ LaunchShape shape_of(const Rect& rect, int layers, cudaStream_t stream) {
 void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, cudaStream_t stream,
                         const LayerSteps& steps) {
   for_bands(steps.layers, kMostLayers, [&](const Band& band) {
-    launch("planes_from_pixels", planes_kernel, shape_of(planes.rect, band.count, stream), pixels,
-           planes, steps, band.first);
+    const auto kernel = pixels.bend.enabled != 0 ? planes_kernel<true> : planes_kernel<false>;
+    launch("planes_from_pixels", kernel, shape_of(planes.rect, band.count, stream), pixels, planes,
+           steps, band.first);
   });
 }
 
@@ -164,8 +174,9 @@ void pixels_from_planes(const DevicePixels& pixels, const DevicePlanes& source,
                         const DevicePlanes& result, const PixelOutput& output, cudaStream_t stream,
                         const LayerSteps& steps) {
   for_bands(steps.layers, kMostLayers, [&](const Band& band) {
-    launch("pixels_from_planes", pixels_kernel, shape_of(result.rect, band.count, stream), pixels,
-           source, result, output, steps, band.first);
+    const auto kernel = pixels.bend.enabled != 0 ? pixels_kernel<true> : pixels_kernel<false>;
+    launch("pixels_from_planes", kernel, shape_of(result.rect, band.count, stream), pixels, source,
+           result, output, steps, band.first);
   });
 }
 
