@@ -21,10 +21,8 @@ constexpr int32_t kUnknowns = kMaxChannels + kProfileKnots;
 
 // The profile is the smoothest one near the points: weights of its second and first differences.
 constexpr double kBendCost = 0.03, kSlopeCost = 0.06;
-constexpr int32_t kRounds = 10;         // of weighing outliers down (Huber)
-constexpr double kFarAway = 0.5;        // a deviation counts no more than this
-constexpr double kMostDeviation = 0.8;  // of the logarithm: tones without noise are a rule's, not a
-                                        // camera's
+constexpr int32_t kRounds = 10;   // of weighing outliers down (Huber)
+constexpr double kFarAway = 0.5;  // a deviation counts no more than this
 
 // Measured: sigma of a channel at a brightness.
 struct Point {

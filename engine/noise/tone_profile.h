@@ -11,6 +11,8 @@
 namespace grainless {
 
 inline constexpr int32_t kProfileKnots = kBendSegments / 2 + 1;
+// Of a profile's logarithms: where next to no noise is left, a rule took it out, no camera.
+inline constexpr double kMostDeviation = 0.8;
 
 // Relative sigma at brightness 0..255 in equal steps, as natural logarithms about their mean.
 struct ToneProfile {

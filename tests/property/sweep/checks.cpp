@@ -258,7 +258,15 @@ class Checker {
                                             params_.strength / 100 * share / 100);
       }
     }
-    return strongest;
+    // Of colours as they are, in the tone that is bent most.
+    double steepest = 1;
+    for (float brightness = 0; brightness <= 255; brightness += kBendStep) {
+      const float sigma = noise_.sigma[0][0];
+      if (sigma > 0) {
+        steepest = std::max(steepest, double{sigma_at(noise_, 0, brightness) / sigma});
+      }
+    }
+    return strongest * steepest;
   }
 
   double quantum() const {

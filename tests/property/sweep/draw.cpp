@@ -11,6 +11,7 @@
 
 #include "engine/boundary/volume_plan.h"
 #include "engine/methods.h"
+#include "engine/noise/tone_profile.h"
 #include "engine/params/params.h"
 
 namespace grainless::sweep {
@@ -425,13 +426,12 @@ std::optional<Draw> parse(std::string_view text, std::string& why) {
 }
 
 ToneBend noise_bend(int32_t bend) {
-  ToneBend result;
-  result.enabled = bend > 0 ? 1 : 0;
-  for (int32_t i = 0; i <= kBendSegments; ++i) {
-    const double at = static_cast<double>(i) / kBendSegments;
-    result.to[i] = static_cast<float>(255 * std::pow(at, 1 + 0.008 * bend));
+  if (bend == 0) return {};
+  ToneProfile profile;
+  for (int32_t k = 0; k < kProfileKnots; ++k) {
+    profile.log_sigma[k] = kMostDeviation * (1 - 2.0 * k / (kProfileKnots - 1));
   }
-  return result;
+  return bend_of(profile, 0.01 * bend);
 }
 
 std::vector<test::TestImage> pictures_of(const Draw& draw) {
