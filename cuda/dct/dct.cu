@@ -29,11 +29,11 @@ struct ScalarOps {
 
 // Instructions that one launch may take: 16 ms of the slowest card in reach (a GTX 1650).
 constexpr double kLaunchInstructions = 2e10;
-// Rows of results that a block walks over: fewer of small pictures, so that all of the device works,
-// although what a band needs above it is then more of it.
+// Rows of results that a block walks over: fewer of small pictures, so that all of the device
+// works, although what a band needs above it is then more of it.
 constexpr int kMostBandRows = 64, kLeastBandRows = 8;
 constexpr int64_t kEnoughBlocks = 528;  // four for each multiprocessor of the largest card
-constexpr float kMostEnergy = 1e30f;  // what float can't square is no noise
+constexpr float kMostEnergy = 1e30f;    // what float can't square is no noise
 
 struct DctArgs {
   int image_width, image_height;
