@@ -42,7 +42,7 @@ Plan fused_plan(const StackPlan& stack, double count) {
   NoiseModel left = evened_noise(stack.noise);
   for (int32_t c = 0; c < left.channels; ++c) {
     const double sigma =
-        fused_sigma(stack.fusion.share[c], count) * (count > 1 ? left.unevenness : 1);
+        fused_sigma(stack.fusion.taken[c], count) * (count > 1 ? left.unevenness : 1);
     for (int32_t l = 0; l < left.levels; ++l) {
       left.sigma[l][c] = static_cast<float>(left.sigma[l][c] * sigma);
     }

@@ -146,7 +146,7 @@ class Cutter {
 // Progress of one level as a part of the whole.
 struct Part {
   const AbiCallbacks* whole;
-  LevelShare share;
+  LevelTime time;
 };
 
 AbiCallbacks callbacks_of(Part& part) {
@@ -158,7 +158,7 @@ AbiCallbacks callbacks_of(Part& part) {
           [](void* user, double fraction) {
             const Part& own = *static_cast<Part*>(user);
             if (own.whole->progress == nullptr) return;
-            own.whole->progress(own.whole->user, own.share.before + own.share.share * fraction);
+            own.whole->progress(own.whole->user, own.time.before + own.time.own * fraction);
           }};
 }
 
@@ -180,7 +180,7 @@ void run_level(const Plan& plan, const MethodJob& whole, const DeviceLevel& leve
   job.target = level.filtered;
   job.scratch = memory.rest();
   job.scratch_bytes = memory.left();
-  Part part{whole.callbacks, level_share(level.number, count)};
+  Part part{whole.callbacks, level_time(level.number, count)};
   const AbiCallbacks callbacks = callbacks_of(part);
   if (whole.callbacks != nullptr) job.callbacks = &callbacks;
   cuda_method(plan.method).run(job);

@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(kThreads) finish_kernel(const SwNlmArgs a) {
   for (int c = 0; c < kCount; ++c) {
     const float removed = sums[c] / (total > 0.0f ? total : 1.0f);
     a.target.plane(a.first + c)[static_cast<size_t>(pixel.y) * a.target.stride + pixel.x] =
-        a.values[(a.first + c) * a.plane + at] + a.plan.share[a.first + c] * removed;
+        a.values[(a.first + c) * a.plane + at] + a.plan.taken[a.first + c] * removed;
   }
 }
 
@@ -248,7 +248,7 @@ struct PlaneGroup {
 void run_group(const MethodJob& job, SwNlmArgs a, const PlaneGroup& group,
                const ProgressSpan& progress) {
   const auto& [first, count, gate] = group;
-  if (std::all_of(a.plan.share + first, a.plan.share + first + count,
+  if (std::all_of(a.plan.taken + first, a.plan.taken + first + count,
                   [](float s) { return s <= 0; })) {
     for (int c = first; c < first + count; ++c) copy_plane(job, c);
     return;

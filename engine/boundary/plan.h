@@ -133,7 +133,7 @@ struct SwNlmGate {
 // 2^-15, and W is three correctly rounded float operations on them (square, times norm, divided
 // by the spread): every backend accepts the same pairs. Patches, borders and `centre` are as in
 // NlmPlan; an accepted pair weighs min(W, 1), and
-//     v'(x) = v(x) + share * sum_D w(x, D) (v(x + D) - v(x)) / (sum_D w(x, D) + c(x)).
+//     v'(x) = v(x) + taken * sum_D w(x, D) (v(x + D) - v(x)) / (sum_D w(x, D) + c(x)).
 // A pixel without any accepted pair takes the weights of NlmPlan instead (van der Vuurst 2023).
 inline constexpr int32_t kSwDifference = 2047;
 inline constexpr int32_t kSwCoefficientBits = 15;
@@ -144,7 +144,7 @@ struct SwNlmPlan {
   MatchCurve match[kMaxChannels];
   int16_t coefficient[kMaxPatch * kMaxPatch / 2];  // a of the i-th pair from outside
   float norm, least_w;
-  float share[kMaxChannels];  // of the removed noise that is taken away; 0: the plane is copied
+  float taken[kMaxChannels];  // share of the removed noise that is taken away; 0: it is copied
   SwNlmGate luma, chroma;
   int32_t joint;  // 1: luma's gate serves all channels
 };

@@ -110,11 +110,11 @@ inline Rect correction_rect(const PyramidLevel& fine, const PyramidLevel& coarse
 
 // The share of a level in the time of all, and of those before it (coarser ones come first): a
 // level takes a quarter of the finer one's time.
-struct LevelShare {
-  double before, share;
+struct LevelTime {
+  double before, own;
 };
 
-inline LevelShare level_share(int32_t level, int32_t count) {
+inline LevelTime level_time(int32_t level, int32_t count) {
   double before = 0, all = 0;
   for (int32_t l = count - 1; l >= 0; --l) {
     const double cost = 1.0 / (1 << (2 * l));

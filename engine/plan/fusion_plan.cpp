@@ -36,7 +36,7 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
   for (int32_t c = 0; c < channels; ++c) {
     const int32_t from = std::min(c, noise.channels - 1);
     const double wanted = params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;
-    plan.share[c] = static_cast<float>(std::min(1.0, wanted));
+    plan.taken[c] = static_cast<float>(std::min(1.0, wanted));
     for (int32_t l = 0; l < plan.levels; ++l) {
       const double sigma = std::max(sigma_at(noise, l, from), kLeastShare * strongest_at(noise, l));
       if (sigma > 0) plan.gain[l][c] = static_cast<float>(0.5 / (sigma * sigma * channels));

@@ -49,7 +49,7 @@ struct FusionPlan {
   float tones[kNoiseTones];
   float tone_scale;  // tone per step of luma
   // How much of what the mean removes is taken: less than 1 where less strength is asked for.
-  float share[kMaxChannels];
+  float taken[kMaxChannels];
 
   // Pixels round one that its weights depend on: the margin, and the rest of its own pixel there.
   int32_t reach() const { return ((kFusionMargin + 1) << (levels - 1)) - 1; }

@@ -74,7 +74,7 @@ SwNlmPlan make_sw_nlm(const Params& params, const MatchSpan& span, int32_t patch
   const double luma = params.strength * params.luma / 1e4;
   const double chroma = params.strength * params.chroma / 1e4;
   for (int32_t c = 0; c < channels; ++c) {
-    plan.share[c] = static_cast<float>(std::min(c == 0 ? luma : chroma, 1.0));
+    plan.taken[c] = static_cast<float>(std::min(c == 0 ? luma : chroma, 1.0));
   }
   plan.luma = make_gate(luma, pixels, channels, unit, fallback_h);
   plan.chroma = channels == 3 ? make_gate(chroma, pixels, channels, unit, fallback_h) : plan.luma;

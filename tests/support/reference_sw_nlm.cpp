@@ -129,7 +129,7 @@ void filter_pixel(const SwNlmPlan& plan, const Planes& match, const Planes& imag
       }
     }
     const double own = *image.at(c, x, y), mean = total > 0 ? sum / total : own;
-    *twin.result.at(c, x, y) = static_cast<float>(own + plan.share[c] * (mean - own));
+    *twin.result.at(c, x, y) = static_cast<float>(own + plan.taken[c] * (mean - own));
   }
 }
 

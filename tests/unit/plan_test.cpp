@@ -162,8 +162,8 @@ TEST(Plan, NoiseBelowFloatsRoundingIsNone) {
     EXPECT_EQ(make_volume_plan(params, 2, 3, white_noise(3, 10)).nlm.luma.enabled, 0);
     params.method = static_cast<int32_t>(Method::kSwNlm);
     const SwNlmPlan sw_nlm = make_plan(params, kRgb, white_noise(3, 10)).level[0].sw_nlm;
-    EXPECT_EQ(sw_nlm.share[0], 0);
-    EXPECT_GT(sw_nlm.share[1], 0);
+    EXPECT_EQ(sw_nlm.taken[0], 0);
+    EXPECT_GT(sw_nlm.taken[1], 0);
   }
 }
 
@@ -183,7 +183,7 @@ TEST(Plan, ALevelWithoutNoiseIsCopied) {
       const bool filtered = method == Method::kBm3d  ? level.bm3d[0].shrink[0] > 0
                             : method == Method::kNlm ? level.nlm.luma.enabled != 0
                             : method == Method::kDct ? level.dct.stage[0].shrink[0] > 0
-                                                     : level.sw_nlm.share[0] > 0;
+                                                     : level.sw_nlm.taken[0] > 0;
       EXPECT_EQ(filtered, l < 2) << "level " << l;
     }
   }

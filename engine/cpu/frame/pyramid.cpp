@@ -101,9 +101,9 @@ void add_upsampled(const Planes& smoothed, const Rect& coarse_image, const Plane
 }
 
 Callbacks part_of(const Callbacks& callbacks, int32_t level, int32_t count) {
-  const LevelShare part = level_share(level, count);
+  const LevelTime part = level_time(level, count);
   return {callbacks.cancel, [&callbacks, part](double fraction) {
-            callbacks.report(part.before + part.share * fraction);
+            callbacks.report(part.before + part.own * fraction);
           }};
 }
 

@@ -23,8 +23,8 @@ namespace {
 std::vector<SwNlmSums> groups_of(const SwNlmPlan& plan, int32_t channels) {
   std::vector<SwNlmSums> groups;
   const auto add = [&](int32_t first, int32_t count, const SwNlmGate& gate) {
-    const float* share = plan.share + first;
-    if (std::any_of(share, share + count, [](float s) { return s > 0; })) {
+    const float* taken = plan.taken + first;
+    if (std::any_of(taken, taken + count, [](float s) { return s > 0; })) {
       groups.push_back({first, count, gate, {}, {}, {}, {}});
     }
   };
@@ -169,13 +169,13 @@ void finish_row(const MethodJob& job, const SwNlmBlock& block, const SwNlmSums& 
   const ptrdiff_t at = y * block.row;
   const CentreWeight centre = block.plan->centre;
   for (int32_t c = 0; c < sums.count; ++c) {
-    const float share = block.plan->share[sums.first + c];
+    const float taken = block.plan->taken[sums.first + c];
     const float* own = job.source->at(sums.first + c, rect.x, rect.y + y);
     float* target = job.target->at(sums.first + c, rect.x, rect.y + y);
     for (int32_t x = 0; x < rect.width; ++x) {
       const float total =
           sums.total[at + x] + (centre.own + centre.of_largest * sums.largest[at + x]);
-      target[x] = own[x] + share * (sums.difference[c][at + x] / (total > 0 ? total : 1.0f));
+      target[x] = own[x] + taken * (sums.difference[c][at + x] / (total > 0 ? total : 1.0f));
     }
   }
 }

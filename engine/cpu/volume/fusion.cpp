@@ -320,7 +320,7 @@ void Tile::finish(Fused& result) {
       const float* own = own_.at(c, rect_.x, y);
       float* sum = result.planes.at(c, rect_.x, y);
       for (int32_t x = 0; x < rect_.width; ++x) {
-        sum[x] = own[x] + plan_.share[c] * (sum[x] / total[x]);
+        sum[x] = own[x] + plan_.taken[c] * (sum[x] / total[x]);
       }
     }
   }
