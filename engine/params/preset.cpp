@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "engine/methods.h"
 #include "engine/sentence.h"
 
 #define N_(text) text
@@ -139,7 +140,9 @@ Settings settings_of(const Params& params) {
 Settings stack_settings(const Settings& settings) {
   const Params own = stack_defaults();
   const bool other_method = std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
-    return setting.first == "method" && setting.second == "sw-nlm";
+    Params params;
+    return setting.first == "method" && set_param(params, "method", setting.second).ok() &&
+           method_row(params.method).stack == StackWay::kNone;
   });
   Settings known;
   for (const auto& [key, value] : settings) {

@@ -145,10 +145,15 @@ TEST(StackSettings, TakeWhatApplies) {
   }
 }
 
-TEST(StackSettings, SizesOfShapiroWilkAreAutomatic) {
+TEST(StackSettings, MethodsWithoutStacksBecomeTheDefault) {
   const Settings sw = {{"method", "sw-nlm"}, {"search", "39"}, {"patch", "8"}, {"luma", "80"}};
   EXPECT_EQ(stack_settings(sw),
             (Settings{{"method", "bm3d"}, {"search", "0"}, {"patch", "0"}, {"luma", "80"}}));
+  const Settings dct = {{"method", "dct"}, {"stages", "first"}, {"scales", "1"}};
+  Params stack = stack_defaults();
+  ASSERT_TRUE(apply_settings(stack_settings(dct), stack).ok());
+  EXPECT_TRUE(validate(stack).ok());
+  EXPECT_EQ(stack.method, static_cast<int32_t>(Method::kBm3d));
   const Settings nlm = {{"method", "nlm"}, {"search", "21"}, {"centre", "zero"}};
   EXPECT_EQ(stack_settings(nlm), nlm);
   const Settings bm3d = {{"quality", "high"}, {"group", "8"}};
