@@ -426,6 +426,13 @@ Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
   if (!status.ok()) return status;
   picture.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
   picture.confidence = confidence_of(noise);
+  if (noise.bend.enabled != 0) {
+    constexpr int32_t kStep = 15;
+    for (int32_t tone = 0; tone <= 255; tone += kStep) {
+      const auto brightness = static_cast<float>(tone);
+      picture.removed.push_back({brightness, sigma_at(noise, 0, brightness)});
+    }
+  }
   for (int32_t c = 0; c < curve.channels; ++c) {
     auto& points = picture.curves.emplace_back();
     for (int32_t i = 0; i < curve.channel[c].count; ++i) {

@@ -56,6 +56,7 @@ void NoisePanel::update(const Params& params) {
     version_ = preview_.source().version();
     asked_ = -1;
     sigma_.clear();
+    removed_.clear();
     plot_.set_curves({});
   }
   if (params.auto_sigma && info != nullptr && info->measured) {
@@ -70,8 +71,15 @@ void NoisePanel::update(const Params& params) {
   const bool waiting = sigma_.empty() && params.auto_sigma;
   set_text(estimate_, waiting ? _("Measuring the noise…") : noise_text(sigma_, confidence_));
   gtk_widget_set_visible(estimate_, waiting || !sigma_.empty());
-  plot_.set_level(!params.auto_sigma ? params.sigma : sigma_.empty() ? 0 : sigma_[0]);
+  automatic_ = params.auto_sigma;
+  given_ = params.sigma;
+  update_level();
   gtk_widget_set_sensitive(button_, preview_.loaded() >= 1 && !measuring_);
+}
+
+void NoisePanel::update_level() {
+  if (!automatic_) return plot_.set_level(given_);
+  plot_.set_level(sigma_.empty() ? 0 : sigma_[0], removed_);
 }
 
 void NoisePanel::measure_layer() {
@@ -87,6 +95,8 @@ void NoisePanel::measure_layer() {
       set_text(estimate_, noise_text(sigma_, confidence_));
       gtk_widget_show(estimate_);
       plot_.set_curves(std::move(picture->curves));
+      removed_ = picture->removed;
+      update_level();
     };
   });
 }

@@ -32,6 +32,7 @@ class NoisePanel {
   void measure_area();
   void show_area(const Status& status, const AreaMeasurement& measured);
   void update_button();
+  void update_level();
 
   Preview& preview_;
   std::function<void(double)> use_sigma_;
@@ -41,7 +42,10 @@ class NoisePanel {
   GtkWidget* area_;
   GtkWidget* button_;
   std::vector<double> sigma_;  // of the layer, when it is known
+  std::vector<NoisePoint> removed_;
   NoiseConfidence confidence_;
+  bool automatic_ = true;
+  double given_ = 0;      // sigma that is removed where it isn't automatic
   int32_t asked_ = -1;    // the layer whose noise is or was measured
   uint64_t version_ = 0;  // of the preview's pixels that this is about
   bool measuring_ = false;

@@ -44,9 +44,10 @@ void NoisePlot::set_curves(std::vector<std::vector<NoisePoint>> curves) {
   describe();
 }
 
-void NoisePlot::set_level(double sigma) {
-  if (level_ == sigma) return;
+void NoisePlot::set_level(double sigma, const std::vector<NoisePoint>& tones) {
+  if (level_ == sigma && tones_.size() == tones.size()) return;
   level_ = sigma;
+  tones_ = tones;
   describe();
 }
 
@@ -82,6 +83,7 @@ NoisePlot::Frame NoisePlot::frame() const {
   for (const auto& curve : curves_) {
     for (const NoisePoint& point : curve) top = std::max(top, point.sigma * kHeadroom);
   }
+  for (const NoisePoint& tone : tones_) top = std::max(top, tone.sigma * kHeadroom);
   if (mark_) top = std::max(top, mark_->sigma * kHeadroom);
   return {kLeft, kTop, gtk_widget_get_allocated_width(area_) - kLeft - kRight,
           gtk_widget_get_allocated_height(area_) - kTop - kBottom, top};
@@ -136,8 +138,13 @@ void NoisePlot::draw_level(cairo_t* cairo, const Frame& frame) const {
   set_source(cairo, 0.8);
   cairo_set_line_width(cairo, 1);
   cairo_set_dash(cairo, dashes, 2, 0);
-  cairo_move_to(cairo, frame.left, y);
-  cairo_line_to(cairo, frame.left + frame.width, y);
+  if (tones_.empty()) {
+    cairo_move_to(cairo, frame.left, y);
+    cairo_line_to(cairo, frame.left + frame.width, y);
+  }
+  for (const NoisePoint& tone : tones_) {
+    cairo_line_to(cairo, frame.x(tone.brightness), frame.y(tone.sigma));
+  }
   cairo_stroke(cairo);
   cairo_set_dash(cairo, nullptr, 0, 0);
   if (!mark_) return;

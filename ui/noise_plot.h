@@ -20,7 +20,8 @@ class NoisePlot {
 
   GtkWidget* widget() const { return area_; }
   void set_curves(std::vector<std::vector<NoisePoint>> curves);
-  void set_level(double sigma);
+  // What is removed: the same in all tones, or, with points, by brightness.
+  void set_level(double sigma, const std::vector<NoisePoint>& tones = {});
   // A part of the layer that was measured.
   void set_mark(const NoisePoint& mark);
 
@@ -42,6 +43,7 @@ class NoisePlot {
   GtkWidget* area_;
   std::vector<std::vector<NoisePoint>> curves_;
   double level_ = 0;
+  std::vector<NoisePoint> tones_;
   std::optional<NoisePoint> mark_;
 };
 

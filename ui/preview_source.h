@@ -68,6 +68,8 @@ struct NoisePicture {
   std::vector<double> sigma;  // as automatic mode uses it
   NoiseConfidence confidence;
   std::vector<std::vector<NoisePoint>> curves;  // from dark to bright; may be empty
+  // Lightness as automatic mode removes it, where that depends on brightness; else empty.
+  std::vector<NoisePoint> removed;
 };
 
 struct AreaMeasurement {
