@@ -399,9 +399,13 @@ Status Engine::estimate(const ConstImage& image, NoiseKind kind, const Callbacks
     if (!is_whole(image)) {
       throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
     }
-    noise = estimate_even_noise(take_sample(image, impl_->pool, callbacks),
-                                picture_range({&image, 1}), kind, impl_->pool, callbacks);
-    noise.range = picture_range({&image, 1});
+    const PictureRange range = picture_range({&image, 1});
+    const std::vector<SampleTile> tiles = sample_tiles(image.width, image.height, kSampleTiles);
+    noise = estimate_even_noise(take_sample(
+                                    image.format.colours(), tiles, [&](size_t) { return image; },
+                                    range, impl_->pool, callbacks),
+                                range, kind, impl_->pool, callbacks);
+    noise.range = range;
   });
 }
 

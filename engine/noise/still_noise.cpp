@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "tone_profile.h"
+
 namespace grainless {
 namespace {
 
@@ -153,18 +155,10 @@ NoiseModel evened_noise(const NoiseModel& noise) {
     const double part = at - tone;
     return 1 / std::sqrt((1 - part) * noise.tones[tone] + part * noise.tones[tone + 1]);
   };
-  constexpr double kStep = 255.0 / kBendSegments;
-  double sum[kBendSegments + 1] = {};
-  for (int32_t i = 0; i < kBendSegments; ++i) {
-    sum[i + 1] = sum[i] + 0.5 * kStep * (slope(i * kStep) + slope((i + 1) * kStep));
-  }
+  double scale = 0;
   NoiseModel even = noise;
-  even.bend.enabled = 1;
+  even.bend = bend_with(slope, scale);
   even.unevenness = 1;
-  const double scale = 255 / sum[kBendSegments];
-  for (int32_t i = 0; i <= kBendSegments; ++i) {
-    even.bend.to[i] = static_cast<float>(scale * sum[i]);
-  }
   for (int32_t l = 0; l < even.levels; ++l) {
     for (int32_t c = 0; c < even.channels; ++c) even.sigma[l][c] *= static_cast<float>(scale);
   }

@@ -249,21 +249,30 @@ ToneProfile measure_profile(const Sample& sample, ThreadPool& pool) {
   return profile;
 }
 
-ToneBend bend_of(const ToneProfile& profile, double share) {
-  const auto slope = [&](int32_t i) {  // at the bend's i-th knot
-    const int32_t knot = std::min(i / 2, kProfileKnots - 2);
-    const double part = 0.5 * i - knot;
-    return std::exp(-share *
-                    ((1 - part) * profile.log_sigma[knot] + part * profile.log_sigma[knot + 1]));
-  };
+ToneBend bend_with(const std::function<double(double)>& slope, double& scale) {
+  constexpr double kStep = 255.0 / kBendSegments;
   std::array<double, kBendSegments + 1> sum{};
-  for (int32_t i = 0; i < kBendSegments; ++i) sum[i + 1] = sum[i] + slope(i) + slope(i + 1);
+  for (int32_t i = 0; i < kBendSegments; ++i) {
+    sum[i + 1] = sum[i] + 0.5 * kStep * (slope(i * kStep) + slope((i + 1) * kStep));
+  }
+  scale = 255 / sum[kBendSegments];
   ToneBend bend;
   bend.enabled = 1;
-  for (int32_t i = 0; i <= kBendSegments; ++i) {
-    bend.to[i] = static_cast<float>(255 * sum[i] / sum[kBendSegments]);
-  }
+  for (int32_t i = 0; i <= kBendSegments; ++i) bend.to[i] = static_cast<float>(scale * sum[i]);
   return bend;
+}
+
+ToneBend bend_of(const ToneProfile& profile, double share) {
+  double scale = 0;
+  return bend_with(
+      [&](double brightness) {
+        const double at = brightness / 255 * (kProfileKnots - 1);
+        const auto knot = std::min(static_cast<int32_t>(at), kProfileKnots - 2);
+        const double part = at - knot;
+        return std::exp(
+            -share * ((1 - part) * profile.log_sigma[knot] + part * profile.log_sigma[knot + 1]));
+      },
+      scale);
 }
 
 void bend_sample(const ToneBend& bend, Sample& sample, ThreadPool& pool) {

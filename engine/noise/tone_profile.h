@@ -2,6 +2,8 @@
 // How the noise of one picture depends on brightness, where a picture shows it surely.
 #pragma once
 
+#include <functional>
+
 #include "engine/boundary/tone_bend.h"
 #include "engine/progress.h"
 #include "engine/thread_pool.h"
@@ -26,6 +28,9 @@ struct ToneProfile {
 // From the finest band of the flattest blocks of each tone, which texture hardly reaches, of all
 // channels together: their shape is one, their levels are their own.
 ToneProfile measure_profile(const Sample& sample, ThreadPool& pool);
+
+// The curve of that slope at brightness 0..255 times a constant, which is returned in `scale`.
+ToneBend bend_with(const std::function<double(double brightness)>& slope, double& scale);
 
 // The curve whose slope is the inverse of the profile's sigma, or of that to the power of `share`.
 ToneBend bend_of(const ToneProfile& profile, double share);

@@ -91,6 +91,6 @@ cmd_package() { # [tarball | debian | portable…]: these parts again, after a w
             *) die "package has the parts tarball, debian, portable and trial; '$part' is none" ;;
         esac
     done
-    (cd "$packages/out" && sha256sum -- *.deb *.tar.xz >SHA256SUMS)
+    (cd "$packages/out" && shopt -s nullglob && sha256sum -- *.deb *.tar.xz >SHA256SUMS)
     step "packages: $packages/out"
 }
