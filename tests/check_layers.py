@@ -16,6 +16,7 @@ RULES = {
     "cuda": (["engine/boundary/"], HOSTS + r"|^hwy"),
     "ui": (["engine/boundary/", "engine/params/", "engine/progress.h"], r"^libgimp/gimp\.h|^gegl|^cuda|^hwy"),
     "plugin": (["engine/", "ui/"], r"^cuda|^hwy"),
+    "tools/metrics": (["engine/"], HOSTS + r"|^cuda"),
     "tools": (["engine/"], HOSTS + r"|^cuda|^hwy"),
 }
 LAYERS = {"engine", "cuda", "ui", "plugin", "tools"}

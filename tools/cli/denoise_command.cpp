@@ -40,10 +40,12 @@ std::string summary(const Job& job, const Outcome& outcome) {
   }
   if (outcome.estimated) text += " (" + confidence_text(report.noise.confidence) + ")";
   text += ", " + decimals(total_seconds(outcome), 2) + " s";
-  if (outcome.measured) {
+  if (outcome.metrics != Metrics::kNone) {
     text += ", PSNR " + decimals(outcome.before.psnr, 2) + " -> " +
-            decimals(outcome.after.psnr, 2) + " dB, SSIM " + decimals(outcome.before.ssim, 4) +
-            " -> " + decimals(outcome.after.ssim, 4);
+            decimals(outcome.after.psnr, 2) + " dB";
+  }
+  if (outcome.metrics == Metrics::kAll) {
+    text += ", SSIM " + decimals(outcome.before.ssim, 4) + " -> " + decimals(outcome.after.ssim, 4);
   }
   return text;
 }

@@ -11,6 +11,9 @@
 
 namespace grainless::tools {
 
+// What is computed against a clean picture.
+enum class Metrics { kNone, kPsnr, kAll };
+
 struct DenoiseOptions {
   std::string preset;  // name or file, or empty
   GivenParams given;   // win over the preset
@@ -21,10 +24,13 @@ struct DenoiseOptions {
   bool resume = false;  // leave out what is up to date
   std::optional<double> noise_sigma;
   uint64_t seed = 1;
+  std::optional<Metrics> metrics;  // empty: all with a reference, PSNR where noise is added
   bool json = false;
   int32_t threads = 0;
   int32_t host_memory = kHostMemory;
 };
+
+Metrics metrics_of(const DenoiseOptions& options);
 
 // Denoises every input; one that fails doesn't stop the others. Returns the exit code: that of the
 // first failure, or 0. Throws Error when nothing could be begun.

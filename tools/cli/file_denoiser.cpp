@@ -15,9 +15,15 @@
 namespace grainless::tools {
 namespace {
 
-void measure(const Image& clean, const Image& noisy, const Image& result, Outcome& outcome) {
-  outcome.measured = true;
-  const Fsim features(clean.view());
+void measure(Metrics metrics, const Image& clean, const Image& noisy, const Image& result,
+             Outcome& outcome) {
+  outcome.metrics = metrics;
+  if (metrics == Metrics::kPsnr) {
+    outcome.before.psnr = psnr(clean.view(), noisy.view());
+    outcome.after.psnr = psnr(clean.view(), result.view());
+    return;
+  }
+  Fsim features(clean.view());
   const auto quality = [&](const ConstImage& image) {
     return Quality{psnr(clean.view(), image), ssim(clean.view(), image), features.of(image)};
   };
@@ -38,6 +44,12 @@ void make_folder(const Job& job) {
 }
 
 }  // namespace
+
+Metrics metrics_of(const DenoiseOptions& options) {
+  const bool measured = options.noise_sigma || !options.reference.empty();
+  if (!measured) return Metrics::kNone;
+  return options.metrics.value_or(options.reference.empty() ? Metrics::kPsnr : Metrics::kAll);
+}
 
 FileDenoiser::FileDenoiser(Engine& engine, const DenoiseOptions& options, const Params& params,
                            ProgressLine& progress)
@@ -78,7 +90,7 @@ Picture FileDenoiser::read(const Job& job) const {
 
 // Whether the picture is too large to be held at once. Added noise and quality need all of it.
 bool FileDenoiser::open_in_bands(const Job& job, Picture& picture) const {
-  const bool needs_all = options_.noise_sigma || !options_.reference.empty();
+  const bool needs_all = options_.noise_sigma || metrics_of(options_) != Metrics::kNone;
   if (needs_all) return false;
   std::optional<LargePicture> large = open_large(job.input, memory_limit(), &cancel_token());
   if (!large || !can_write_rows(kind_of_output(job.output), large->rows->picture())) return false;
@@ -133,6 +145,7 @@ void FileDenoiser::encode(const Job& job, Picture& picture) const {
 
 // The clean picture: the one that was named, or the input where noise is going to be added to it.
 Image FileDenoiser::read_reference(const Job& job, const Image& source) const {
+  if (metrics_of(options_) == Metrics::kNone) return {};
   if (!options_.reference.empty()) {
     Image reference = read_perceptual(options_.reference, pool_, &cancel_token());
     check_comparable(source.view(), reference.view(), job.input, options_.reference);
@@ -159,7 +172,9 @@ void FileDenoiser::denoise(const Job& job, Picture& picture) const {
   outcome.report.estimate = estimate;
   outcome.estimated = params_.auto_sigma;
   outcome.report.noise = noise;
-  if (picture.reference.pixels != nullptr) measure(picture.reference, source, result, outcome);
+  if (picture.reference.pixels != nullptr) {
+    measure(metrics_of(options_), picture.reference, source, result, outcome);
+  }
   if (picture.native.pixels != nullptr) picture.decoded = std::move(picture.image);
   picture.image = std::move(result);
 }

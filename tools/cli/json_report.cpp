@@ -58,9 +58,11 @@ ordered_json json_report(const Outcome& outcome) {
                        {"total", total_seconds(outcome)}};
   object["tiles"] = report.tiles;
   object["peak_memory"] = report.peak_memory;
-  if (outcome.measured) {
+  if (outcome.metrics != Metrics::kNone) {
     object["psnr_before"] = number_or_null(outcome.before.psnr);
     object["psnr_after"] = number_or_null(outcome.after.psnr);
+  }
+  if (outcome.metrics == Metrics::kAll) {
     object["ssim_before"] = number_or_null(outcome.before.ssim);
     object["ssim_after"] = number_or_null(outcome.after.ssim);
     object["fsim_before"] = number_or_null(outcome.before.fsim);

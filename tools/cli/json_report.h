@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "denoise_command.h"
 #include "engine/denoise.h"
 
 namespace grainless::tools {
@@ -19,8 +20,8 @@ struct Outcome {
   Report report;
   std::string method;
   double read = 0, denoise = 0, write = 0;
-  bool estimated = false;  // sigma was measured, not given
-  bool measured = false;   // before and after hold something
+  bool estimated = false;            // sigma was measured, not given
+  Metrics metrics = Metrics::kNone;  // what before and after hold
   Quality before, after;
 };
 
@@ -31,8 +32,8 @@ double total_seconds(const Outcome& outcome);
 std::string note_of(const Outcome& outcome);
 
 // The object of --json. confidence stands in it only where sigma was measured; psnr_, ssim_ and
-// fsim_ stand in it only with a reference, and are null where they have no finite value: PSNR of
-// identical pictures, SSIM of pictures smaller than its window.
+// fsim_ stand in it only where they were computed, and are null where they have no finite value:
+// PSNR of identical pictures, SSIM of pictures smaller than its window.
 nlohmann::ordered_json json_report(const Outcome& outcome);
 
 // Writes one line to stdout. Throws Error(kBadInput) when stdout doesn't take it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <new>
 #include <string_view>
 
@@ -40,6 +41,20 @@ void add_host_memory(CLI::App& app, int32_t& mebibytes) {
       ->type_name("MIB");
 }
 
+void add_metrics_option(CLI::App& app, std::optional<Metrics>& metrics) {
+  const std::map<std::string, Metrics> names{
+      {"none", Metrics::kNone}, {"psnr", Metrics::kPsnr}, {"all", Metrics::kAll}};
+  app.add_option_function<std::string>(
+         "--metrics", [&metrics, names](const std::string& name) { metrics = names.at(name); },
+         wrapped("What is measured against the clean picture: all (PSNR, SSIM and FSIM; "
+                 "the default with --reference), psnr (the default where noise is added) "
+                 "or none, which saves the time.",
+                 kHelpWidth))
+      ->check(CLI::IsMember(names).description(""))
+      ->type_name("NAME")
+      ->group("Measuring");
+}
+
 void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
   const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
   app.add_option("INPUT", options.inputs, "Pictures: PNG, TIFF, JPEG, PGM, PPM, PAM or PFM");
@@ -62,12 +77,14 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
       ->group("Measuring");
   app.add_option("--add-noise", options.noise_sigma,
                  text("Add white Gaussian noise of this standard deviation (8-bit steps) first, "
-                      "in float and without clipping, and measure against the picture before."))
+                      "in float and without clipping, and measure PSNR against the picture "
+                      "before."))
       ->type_name("SIGMA")
       ->group("Measuring");
   app.add_option("--seed", options.seed, "Chooses the noise that is added; default 1")
       ->type_name("N")
       ->group("Measuring");
+  add_metrics_option(app, options.metrics);
   app.add_option("--preset", options.preset,
                  text("Settings by name ('grainless presets' lists them) or from a file, which "
                       "has a / in its path or ends in .preset. Options given beside it win."))

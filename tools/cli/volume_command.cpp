@@ -116,8 +116,9 @@ void encode(const DenoiseOptions& options, const Volume& volume, std::vector<Ima
 std::vector<Image> make_noisy(const DenoiseOptions& options, std::vector<Image>& layers) {
   std::vector<Image> clean;
   if (!options.noise_sigma) return clean;
+  const bool measured = metrics_of(options) != Metrics::kNone;
   for (size_t z = 0; z < layers.size(); ++z) {
-    clean.push_back(convert(layers[z], Component::kFloat, options.output));
+    if (measured) clean.push_back(convert(layers[z], Component::kFloat, options.output));
     if (layers[z].format.component != Component::kFloat) {
       layers[z] = convert(layers[z], Component::kFloat, options.output);
     }
@@ -175,23 +176,28 @@ Quality mean_of(const std::vector<Quality>& layers) {
   return {psnr.value(), ssim.value(), fsim.value()};
 }
 
-Quality quality_of(const Image& clean, const Fsim& features, const Image& image) {
+Quality quality_of(const Image& clean, Fsim& features, const Image& image) {
   return {psnr(clean.view(), image.view()), ssim(clean.view(), image.view()),
           features.of(image.view())};
 }
 
 void measure(const std::vector<Image>& clean, const std::vector<Image>& noisy,
-             const std::vector<Image>& results, int32_t threads, Outcome& outcome) {
+             const std::vector<Image>& results, const DenoiseOptions& options, Outcome& outcome) {
   if (clean.empty()) return;
+  outcome.metrics = metrics_of(options);
   std::vector<Quality> before(clean.size()), after(clean.size());
-  ThreadPool(threads).parallel_for(int32_t(clean.size()), [&](int32_t index, int32_t) {
+  ThreadPool(options.threads).parallel_for(int32_t(clean.size()), [&](int32_t index, int32_t) {
     stop_if_cancelled(&cancel_token());
     const auto z = size_t(index);
-    const Fsim features(clean[z].view());
+    if (outcome.metrics == Metrics::kPsnr) {
+      before[z].psnr = psnr(clean[z].view(), noisy[z].view());
+      after[z].psnr = psnr(clean[z].view(), results[z].view());
+      return;
+    }
+    Fsim features(clean[z].view());
     before[z] = quality_of(clean[z], features, noisy[z]);
     after[z] = quality_of(clean[z], features, results[z]);
   });
-  outcome.measured = true;
   outcome.before = mean_of(before);
   outcome.after = mean_of(after);
 }
@@ -203,7 +209,7 @@ std::string summary(const DenoiseOptions& options, const Params& params, size_t 
                 double(outcome.report.noise.sigma[0][0]), total_seconds(outcome));
   std::string line = std::to_string(layers) + (layers == 1 ? " layer -> " : " layers -> ") +
                      options.output + ": " + outcome.report.device + ", " + outcome.method + text;
-  if (outcome.measured && outcome.before.psnr && outcome.after.psnr) {
+  if (outcome.metrics != Metrics::kNone && outcome.before.psnr && outcome.after.psnr) {
     std::snprintf(text, sizeof text, ", PSNR %.2f -> %.2f dB", *outcome.before.psnr,
                   *outcome.after.psnr);
     line += text;
@@ -247,7 +253,7 @@ int run_volume(const DenoiseOptions& options, const Params& params) {
   }
   const std::vector<Image> clean = make_noisy(options, layers);
   std::vector<Image> results = denoise(engine, options, params, layers, progress, outcome);
-  measure(clean, layers, results, options.threads, outcome);
+  measure(clean, layers, results, options, outcome);
   encode(options, volume, results, pool);
   Stopwatch writing;
   for (const std::string& note : write_layers(options.output, results, &cancel_token())) {

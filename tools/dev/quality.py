@@ -96,7 +96,7 @@ def measure_white(name, folder, out, arguments):
             for sigma in arguments.sigmas:
                 step(f"{name}, {method} {profile}, sigma {sigma}")
                 options = ["--method", method, "--quality", profile, "--sigma", sigma]
-                options += ["--add-noise", sigma, "--device", arguments.device]
+                options += ["--add-noise", sigma, "--metrics", "all", "--device", arguments.device]
                 found = means(
                     [
                         denoise(path, scratch, [*options, "--seed", seed])

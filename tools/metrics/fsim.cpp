@@ -6,37 +6,30 @@
 #include <numbers>
 #include <vector>
 
+#include "congruency.h"
 #include "engine/boundary/pixel_math.h"
-#include "fourier.h"
 
 namespace grainless::tools {
 
 // Planes of one size, row-major.
 struct FsimFeatures {
   int32_t width, height;
-  std::vector<double> congruency, gradient;
+  std::vector<float> congruency;
+  std::vector<double> gradient;
   std::vector<double> chroma[2];  // I and Q, of colour pictures
+};
+
+struct FsimReference {
+  PhaseCongruency congruency;
+  FsimFeatures features;
 };
 
 namespace {
 
-// The paper's section IV.A. The radial filter's deviation is given as ln of a ratio, the angular
-// one's in radians.
-constexpr int32_t kScales = 4, kOrientations = 4;
-constexpr double kFinestPeriod = 6;  // pixels; doubles from scale to scale
-constexpr double kRadialDeviation = 0.597837001, kAngularDeviation = std::numbers::pi / 4.8;
-constexpr double kSmallest = 1e-4;                             // epsilon of the phase congruency
 constexpr double kT1 = 0.85, kT2 = 160, kT3 = 200, kT4 = 200;  // of PC, gradient, I and Q
-constexpr double kLambda = 0.03;                               // exponent of the chrominances
+constexpr float kLambda = 0.03F;                               // exponent of the chrominances
 constexpr int32_t kSide = 256;
 constexpr double kLeastWeight = 1e-9;  // so that pictures without any feature have a value
-
-// Not in the paper, but in the authors' program, which has Kovesi's phase congruency ("Phase
-// congruency detects corners and edges", 2003): a low-pass for the corners of the spectrum, and
-// what is taken off the energy, in deviations above the mean of noise alone.
-constexpr double kCutoff = 0.45;  // cycles a pixel
-constexpr int32_t kCutoffOrder = 15;
-constexpr double kNoiseDeviations = 2, kNoiseShare = 1 / 1.7;
 
 struct Reduced {
   int32_t width, height;
@@ -88,142 +81,24 @@ std::vector<double> gradient_of(const Reduced& image) {
           3 * (at(1, -1) - at(-1, -1)) + 10 * (at(1, 0) - at(-1, 0)) + 3 * (at(1, 1) - at(-1, 1));
       const double gy =
           3 * (at(-1, 1) - at(-1, -1)) + 10 * (at(0, 1) - at(0, -1)) + 3 * (at(1, 1) - at(1, -1));
-      gradient[size_t(y) * size_t(image.width) + size_t(x)] = std::hypot(gx, gy) / 16;
+      gradient[size_t(y) * size_t(image.width) + size_t(x)] = std::sqrt(gx * gx + gy * gy) / 16;
     }
   }
   return gradient;
 }
 
-// Log-Gabor filters (the paper's equation 3) of a spectrum: products of a part of each scale and
-// one of each orientation. They are 0 at frequency 0, whose logarithm is infinite.
-struct FilterBank {
-  std::vector<double> radial[kScales], angular[kOrientations];
-
-  FilterBank(int32_t width, int32_t height) {
-    for (int32_t v = 0; v < height; ++v) {
-      for (int32_t u = 0; u < width; ++u) {
-        const double fx = double(2 * u < width ? u : u - width) / width;
-        const double fy = double(2 * v < height ? v : v - height) / height;
-        add(std::log(std::hypot(fx, fy)), std::atan2(-fy, fx));
-      }
-    }
-  }
-
- private:
-  // The radius is in cycles a pixel.
-  void add(double log_radius, double angle) {
-    const double corners = std::exp(2 * kCutoffOrder * (log_radius - std::log(kCutoff)));
-    for (int32_t s = 0; s < kScales; ++s) {
-      const double centre = -std::log(kFinestPeriod * (1 << s));
-      const double distance = (log_radius - centre) / kRadialDeviation;
-      radial[s].push_back(std::exp(-distance * distance / 2) / (1 + corners));
-    }
-    for (int32_t o = 0; o < kOrientations; ++o) {
-      const double turn = angle - std::numbers::pi * o / kOrientations;
-      const double distance = std::remainder(turn, 2 * std::numbers::pi) / kAngularDeviation;
-      angular[o].push_back(std::exp(-distance * distance / 2));
-    }
-  }
-};
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + ptrdiff_t(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
-// The filters of one orientation and what they find. They pass one half of the frequencies, so
-// that real and imaginary part of a response are the even and the odd filter's.
-struct Orientation {
-  std::vector<double> filters[kScales];
-  std::vector<Complex> responses[kScales];
-
-  Orientation(const Spectrum& spectrum, const FilterBank& bank, int32_t number) {
-    for (int32_t s = 0; s < kScales; ++s) {
-      Spectrum response = spectrum;
-      for (size_t i = 0; i < response.at.size(); ++i) {
-        const double filter = bank.radial[s][i] * bank.angular[number][i];
-        filters[s].push_back(filter);
-        response.at[i] *= filter;
-      }
-      backward_transform(response);
-      responses[s] = std::move(response.at);
-    }
-  }
-};
-
-// Energy that white noise alone hardly exceeds. Its power is that of the finest scale, whose
-// response to the picture is mostly noise: half of a Rayleigh distribution's squares are below
-// ln 2 times their mean. The sum of the even filters turns it into a normal distribution, whose
-// length with the odd one's is Rayleigh's again.
-double noise_energy(const Orientation& orientation, int32_t width, int32_t height) {
-  std::vector<double> squares;
-  for (const Complex& response : orientation.responses[0]) squares.push_back(std::norm(response));
-  double finest = 0, all = 0;
-  for (int32_t v = 0; v < height; ++v) {
-    for (int32_t u = 0; u < width; ++u) {
-      const size_t at = size_t(v) * size_t(width) + size_t(u);
-      const size_t opposite =
-          size_t((height - v) % height) * size_t(width) + size_t((width - u) % width);
-      double even = 0;
-      for (const auto& filter : orientation.filters) even += (filter[at] + filter[opposite]) / 2;
-      all += even * even;
-      finest += orientation.filters[0][at] * orientation.filters[0][at];
-    }
-  }
-  const double power = median_of(std::move(squares)) / std::numbers::ln2 / finest;
-  const double mean = std::sqrt(std::numbers::pi / 2);
-  const double deviation = std::sqrt(2 - std::numbers::pi / 2);
-  return std::sqrt(power * all) * (mean + kNoiseDeviations * deviation) * kNoiseShare;
-}
-
-// Kovesi's second measure of a pixel's local energy, finer than the length of the sum: each
-// scale's part along the sum's direction less its part across it.
-double energy_at(const Orientation& orientation, size_t at) {
-  Complex sum;
-  for (const auto& responses : orientation.responses) sum += responses[at];
-  const Complex direction = sum / (std::abs(sum) + kSmallest);
-  double energy = 0;
-  for (const auto& responses : orientation.responses) {
-    const Complex turned = responses[at] * std::conj(direction);
-    energy += turned.real() - std::abs(turned.imag());
-  }
-  return energy;
-}
-
-// Equation 4: local energy over the sum of amplitudes. NaN everywhere where a value is not finite.
-std::vector<double> congruency_of(const Reduced& image) {
-  Spectrum spectrum(image.width, image.height);
-  std::copy(image.luma.begin(), image.luma.end(), spectrum.at.begin());
-  forward_transform(spectrum);
-  std::vector<double> energy(image.luma.size()), amplitude(image.luma.size(), kSmallest);
-  if (!std::isfinite(std::abs(spectrum.at[0]))) {
-    std::fill(energy.begin(), energy.end(), std::nan(""));
-    return energy;
-  }
-  const FilterBank bank(image.width, image.height);
-  for (int32_t o = 0; o < kOrientations; ++o) {
-    const Orientation orientation(spectrum, bank, o);
-    const double noise = noise_energy(orientation, image.width, image.height);
-    for (size_t i = 0; i < energy.size(); ++i) {
-      energy[i] += std::max(0.0, energy_at(orientation, i) - noise);
-      for (const auto& responses : orientation.responses) amplitude[i] += std::abs(responses[i]);
-    }
-  }
-  for (size_t i = 0; i < energy.size(); ++i) energy[i] /= amplitude[i];
-  return energy;
-}
-
-std::unique_ptr<FsimFeatures> features_of(const ConstImage& image) {
-  Reduced reduced = reduce(image);
-  auto features = std::make_unique<FsimFeatures>();
-  features->width = reduced.width;
-  features->height = reduced.height;
-  features->congruency = congruency_of(reduced);
-  features->gradient = gradient_of(reduced);
-  for (int c = 0; c < 2; ++c) features->chroma[c] = std::move(reduced.chroma[c]);
+FsimFeatures features_of(Reduced reduced, PhaseCongruency& congruency) {
+  FsimFeatures features{
+      reduced.width, reduced.height, congruency.of(reduced.luma), gradient_of(reduced), {}};
+  for (int c = 0; c < 2; ++c) features.chroma[c] = std::move(reduced.chroma[c]);
   return features;
+}
+
+std::unique_ptr<FsimReference> reference_of(const ConstImage& image) {
+  Reduced reduced = reduce(image);
+  PhaseCongruency congruency(reduced.width, reduced.height);
+  FsimFeatures features = features_of(std::move(reduced), congruency);
+  return std::make_unique<FsimReference>(std::move(congruency), std::move(features));
 }
 
 double similarity(double a, double b, double constant) {
@@ -232,26 +107,26 @@ double similarity(double a, double b, double constant) {
 
 // Opposite chrominances have a negative similarity, whose power is complex: its real part.
 double power_of(double similarity) {
-  const double size = std::pow(std::abs(similarity), kLambda);
-  return similarity < 0 ? size * std::cos(std::numbers::pi * kLambda) : size;
+  const double size = double(std::pow(float(std::abs(similarity)), kLambda));
+  return similarity < 0 ? size * std::cos(std::numbers::pi * double(kLambda)) : size;
 }
 
 }  // namespace
 
-Fsim::Fsim(const ConstImage& reference) : reference_(features_of(reference)) {}
+Fsim::Fsim(const ConstImage& reference) : reference_(reference_of(reference)) {}
 Fsim::~Fsim() = default;
 
-std::optional<double> Fsim::of(const ConstImage& image) const {
-  const FsimFeatures& a = *reference_;
-  const auto b = features_of(image);
+std::optional<double> Fsim::of(const ConstImage& image) {
+  const FsimFeatures& a = reference_->features;
+  const FsimFeatures b = features_of(reduce(image), reference_->congruency);
   double sum = 0, weights = 0;
   for (size_t i = 0; i < a.congruency.size(); ++i) {
-    const double weight = std::max({a.congruency[i], b->congruency[i], kLeastWeight});
-    double alike = similarity(a.congruency[i], b->congruency[i], kT1) *
-                   similarity(a.gradient[i], b->gradient[i], kT2);
+    const double from = double(a.congruency[i]), to = double(b.congruency[i]);
+    const double weight = std::max({from, to, kLeastWeight});
+    double alike = similarity(from, to, kT1) * similarity(a.gradient[i], b.gradient[i], kT2);
     if (!a.chroma[0].empty()) {
-      alike *= power_of(similarity(a.chroma[0][i], b->chroma[0][i], kT3) *
-                        similarity(a.chroma[1][i], b->chroma[1][i], kT4));
+      alike *= power_of(similarity(a.chroma[0][i], b.chroma[0][i], kT3) *
+                        similarity(a.chroma[1][i], b.chroma[1][i], kT4));
     }
     sum += alike * weight;
     weights += weight;

@@ -13,21 +13,21 @@
 
 namespace grainless::tools {
 
-struct FsimFeatures;
+struct FsimReference;
 
 // Compares pictures with one reference, whose features are found once. Sizes and numbers of colour
 // channels must agree (check_comparable). Pictures are taken at the scale where their shorter side
-// has about 256 pixels, as the authors advise.
+// has about 256 pixels, as the authors advise. For one thread at a time.
 class Fsim {
  public:
   explicit Fsim(const ConstImage& reference);
   ~Fsim();
 
   // 0..1, 1 for the reference itself. Nothing where a value is not finite.
-  std::optional<double> of(const ConstImage& image) const;
+  std::optional<double> of(const ConstImage& image);
 
  private:
-  std::unique_ptr<FsimFeatures> reference_;
+  std::unique_ptr<FsimReference> reference_;
 };
 
 }  // namespace grainless::tools

@@ -31,7 +31,7 @@ def quality(session, images):
     lena = save(grey(images / "Standard" / "lena_gray_512.tif"), session.folder / "lena.png")
     for name, parameters in SYSTEMS.items():
         step(f"Honzatko: {name}")
-        noise = {"add-noise": 20, "seed": 1}
+        noise = {"add-noise": 20, "seed": 1, "metrics": "all"}
         (report,) = session.denoise([lena], session.folder / "denoised.png", "bm3d", 20, **noise,
                                     **parameters)
         results[name] = report

@@ -131,7 +131,7 @@ def run_head(session, images, options):
     for sigma in HEAD_SIGMAS[:1] if options.quick else HEAD_SIGMAS:
         for name, system in systems.items():
             step(f"a head of {len(voxels)} layers: sigma {sigma}, {name}")
-            noise = {"add-noise": sigma, "seed": 1}
+            noise = {"add-noise": sigma, "seed": 1, "metrics": "all"}
             result = session.folder / "head-denoised.tif"
             (report,) = session.denoise([volume], result, "nlm", sigma, **noise, **system)
             results[f"{name} {sigma}"] = report

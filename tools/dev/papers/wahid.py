@@ -47,7 +47,7 @@ def reports_of(session, made, sigma):
     """One process denoises all pictures."""
     folder = session.folder / "wahid"
     folder.mkdir(exist_ok=True)
-    noise = {"add-noise": sigma, "seed": 1}
+    noise = {"add-noise": sigma, "seed": 1, "metrics": "all"}
     files = [path for _, _, path in made]
     reports = session.denoise(files, folder, "nlm", sigma, **SYSTEM, **noise)
     return {f"{kind} {size} {sigma}": r for (kind, size, _), r in zip(made, reports, strict=True)}
