@@ -18,8 +18,9 @@ RULES = {
     "plugin": (["engine/", "ui/"], r"^cuda|^hwy"),
     "tools/metrics": (["engine/"], HOSTS + r"|^cuda"),
     "tools": (["engine/"], HOSTS + r"|^cuda|^hwy"),
+    "python": (["engine/"], HOSTS + r"|^cuda|^hwy"),
 }
-LAYERS = {"engine", "cuda", "ui", "plugin", "tools"}
+LAYERS = {"engine", "cuda", "ui", "plugin", "tools", "python"}
 # Only engine/ includes them by name; what they hold may come along with its public headers.
 PRIVATE = re.compile(r"^engine/(cpu|backends|plan)/")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

@@ -31,12 +31,12 @@ build_options() {
     # What no package manager of ours has installed may be missing: a test that needs it says so.
     if command -v apt-get >/dev/null; then complete=true; fi
     if [[ $1 == all ]]; then
-        echo "-Dcomplete=$complete -Dtests=enabled -Dtools=enabled -Dcuda=auto -Dwerror=true"
+        echo "-Dcomplete=$complete -Dtests=enabled -Dtools=enabled -Dpython=enabled -Dcuda=auto -Dwerror=true"
     elif [[ $1 == gimp-tests ]]; then
-        echo "-Dcomplete=false -Dtests=enabled -Dtools=enabled -Dcuda=disabled -Dwerror=false"
+        echo "-Dcomplete=false -Dtests=enabled -Dtools=enabled -Dpython=disabled -Dcuda=disabled -Dwerror=false"
     else
         if [[ ! $GRAINLESS_CARDS ]]; then cuda=disabled; fi
-        echo "-Dcomplete=false -Dtests=disabled -Dtools=disabled -Dcuda=$cuda -Dwerror=true"
+        echo "-Dcomplete=false -Dtests=disabled -Dtools=disabled -Dpython=disabled -Dcuda=$cuda -Dwerror=true"
     fi
 }
 

@@ -19,8 +19,8 @@ WARNINGS = "clang-diagnostic-*"
 # clang-tidy runs for no warnings alone.
 SLIGHT = "modernize-use-override"
 QUICK = f"{SLIGHT},modernize-use-nullptr,readability-identifier-naming"
-LAYERS = ("engine", "ui", "plugin", "tools")
-HEADERS = "--header-filter=/(engine|cuda|ui|plugin|tools|tests)/"
+LAYERS = ("engine", "ui", "plugin", "tools", "python")
+HEADERS = "--header-filter=/(engine|cuda|ui|plugin|tools|python|tests)/"
 # Compiled once for each instruction set: they take longest, and so begin first.
 SLOW = "engine/cpu"
 

@@ -15,7 +15,7 @@ import sys
 import tokenize
 
 LINES = 10
-FOLDERS = ("engine", "cuda", "ui", "plugin", "tools", "tests", "po", "docs", ".ci")
+FOLDERS = ("engine", "cuda", "ui", "plugin", "tools", "python", "tests", "po", "docs", ".ci")
 C_LIKE = {".cpp", ".h", ".cu", ".cuh", ".inc"}
 SUFFIXES = C_LIKE | {".py", ".sh"}
 # Strings first: what looks like a comment inside one is none.

@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ("engine", "cuda", "ui", "plugin", "tools")
+LAYERS = ("engine", "cuda", "ui", "plugin", "tools", "python")
 HEADERS = {".h", ".cuh"}
 SUFFIXES = HEADERS | {".cpp", ".cu", ".inc"}
 TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|//[^\n]*|/\*.*?\*/', re.S)

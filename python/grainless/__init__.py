@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""Takes the noise out of pictures: BM3D, Non-Local Means and DCT on the processor or NVIDIA graphics cards.
+
+    import grainless
+    clean = grainless.denoise(noisy)                    # measures the noise and removes it
+    clean = grainless.denoise(noisy, method="nlm", sigma=12)
+    frames = grainless.denoise(burst, depth=3)          # layers × rows × columns: a stack
+
+Arrays are of uint8, uint16, float16, float32 or float64 (computed with the precision of float32), rows × columns or
+rows × columns × channels with 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; with depth > 0 an axis of layers comes first.
+Integers span their type, floats 0 to 1 and may lie outside. Samples are perceptual, as in PNG and JPEG files (sRGB):
+linear light wants encoding first. The bits are those of the command line and of GIMP's plug-in.
+"""
+import inspect
+import operator
+import os
+import pathlib
+import threading
+import warnings
+import weakref
+
+import numpy as np
+
+from . import _core
+from ._core import DeviceError, NoiseModel
+
+__all__ = ["DeviceError", "Engine", "GrainlessWarning", "NoiseModel", "denoise", "devices", "estimate", "halo", "parameters",
+           "presets"]
+__version__ = _core.version
+
+DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
+
+
+class GrainlessWarning(UserWarning):
+    """A fall-back to another device with its reason, a setting without effect, a result that equals its input."""
+
+
+def parameters():
+    """The table of settings: a dictionary each, with key, type, range or choices, default and help."""
+    return _core.parameters()
+
+
+def presets():
+    """The names of the built-in presets."""
+    return _core.preset_ids()
+
+
+_TABLE = {row["key"].replace("-", "_"): row for row in _core.parameters()}
+
+
+def _text(keyword, value):
+    """A keyword's value as the engine's table takes it."""
+    row = _TABLE.get(keyword)
+    if row is None:
+        raise TypeError(f"grainless has no setting '{keyword}'; the settings are {', '.join(_TABLE)}")
+    kind = row["type"]
+    if isinstance(value, str):
+        return value
+    try:
+        if kind == "bool" and isinstance(value, (bool, np.bool_)):
+            return "yes" if value else "no"
+        if kind in ("int", "choice") and not isinstance(value, (bool, np.bool_)):
+            return str(operator.index(value))
+        if kind == "float" and not isinstance(value, (bool, np.bool_)):
+            return repr(float(value))
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(f"'{keyword}' takes {kind}, not {type(value).__name__}")
+
+
+def _preset(preset):
+    """Settings of a built-in preset by name, or of a preset's file by its path."""
+    if preset is None:
+        return []
+    if isinstance(preset, os.PathLike) or "/" in preset or preset.endswith(".preset"):
+        path = pathlib.Path(preset)
+        return _core.settings_of_text(path.read_text(encoding="utf-8"), str(path))
+    settings = _core.built_in(preset)
+    if not settings:
+        raise ValueError(f"there is no preset '{preset}'; built in are {', '.join(presets())}")
+    return settings
+
+
+def _params(preset, settings):
+    params = _core.Params(_preset(preset), [(key.replace("_", "-"), _text(key, value)) for key, value in settings.items()])
+    for key in settings:
+        if not params.applies(key.replace("_", "-")):
+            _warn(f"{key} has no effect here")
+    return params
+
+
+def _warn(sentence):
+    """Names the line outside of this module that called it."""
+    level = 2
+    frame = inspect.currentframe()
+    while frame.f_back is not None and frame.f_back.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(sentence, GrainlessWarning, stacklevel=level)
+
+
+def _four_axes(array, depth):
+    """As layers × rows × columns × channels of a type that the engine computes with."""
+    axes = ("layers × rows × columns", "layers × rows × columns × channels") if depth else \
+        ("rows × columns", "rows × columns × channels")
+    bare = 3 if depth else 2
+    if array.ndim not in (bare, bare + 1) or (array.ndim == bare + 1 and not 1 <= array.shape[-1] <= 4):
+        raise ValueError(f"an array of shape {array.shape} doesn't fit: {axes[0]} or {axes[1]} with 1 to 4 channels"
+                         + ("" if depth else "; for a stack of layers give depth"))
+    if 0 in array.shape:
+        raise ValueError(f"an array of shape {array.shape} holds no pixels")
+    if array.dtype.newbyteorder("=").name not in DTYPES:
+        raise TypeError(f"arrays of {array.dtype} are not taken, those of {', '.join(DTYPES)} are")
+    if array.ndim == bare:
+        array = array[..., np.newaxis]
+    if not depth:
+        array = array[np.newaxis]
+    single = np.dtype("float32") if array.dtype.itemsize == 8 else array.dtype.newbyteorder("=")
+    return np.ascontiguousarray(array, dtype=single)
+
+
+def _place(array, origin, shape, depth):
+    """Shape of the whole and the array's place in it, with layers first."""
+    axes = 3 if depth else 2
+    own = array.shape[:axes] if array.ndim > axes else array.shape
+    if (origin is None) != (shape is None):
+        raise ValueError("origin and shape belong together: where the array lies in a whole of which size")
+    whole = own if shape is None else tuple(operator.index(size) for size in shape)
+    begin = (0,) * axes if origin is None else tuple(operator.index(place) for place in origin)
+    if len(whole) != axes or len(begin) != axes:
+        raise ValueError(f"origin and shape take {axes} numbers here")
+    if any(at < 0 or at + size > of for at, size, of in zip(begin, own, whole)):
+        raise ValueError(f"an array of shape {own} at {begin} is no part of one of shape {whole}")
+    if max(whole) > 2**30:
+        raise ValueError(f"a side may have {2**30} pixels, not {max(whole)}")
+    return (whole, begin) if depth else ((1, *whole), (0, *begin))
+
+
+_engines = weakref.WeakSet()
+
+
+class Engine:
+    """Threads, graphics cards and their memory, kept from call to call. The module's functions share one.
+
+    threads: of the processor, 0 for one a core. May be used from several threads, and goes along to forked and
+    spawned processes.
+    """
+
+    def __init__(self, threads=0):
+        self._threads = operator.index(threads)
+        if not 0 <= self._threads <= 4096:
+            raise ValueError(f"threads takes 0 to 4096, not {self._threads}")
+        self._lock = threading.Lock()
+        self._engine = None
+        _engines.add(self)
+
+    def __reduce__(self):
+        return Engine, (self._threads,)
+
+    def _forget(self):
+        """In a forked process: the engine's threads stayed with the parent."""
+        if self._engine is not None:
+            _core.keep_forever(self._engine)
+        self._lock = threading.Lock()
+        self._engine = None
+
+    def _started(self):
+        with self._lock:
+            if self._engine is None:
+                self._engine = _core.Engine(self._threads, _module_folder())
+            return self._engine
+
+    def devices(self):
+        """What can compute here: a dictionary each, with name, description, usable and the reason why not."""
+        return self._started().devices()
+
+    def estimate(self, array, *, preset=None, **settings):
+        """The noise that denoise() would remove from the array: its measurement, or that of a given sigma.
+
+        The NoiseModel's sigma is its standard deviation in 8-bit steps, of grey or of lightness and two colours.
+        """
+        params = _params(preset, settings)
+        return self._started().measure(params, _four_axes(np.asarray(array), params.depth))
+
+    def halo(self, model, *, preset=None, **settings):
+        """How many pixels beyond its own place a pixel's result depends on: (rows, columns), or (layers, rows, columns)
+        with depth > 0, as dask's map_overlap takes it."""
+        params = _params(preset, settings)
+        layers, side = self._started().reach(params, model)
+        return (layers, side, side) if params.depth else (side, side)
+
+    def denoise(self, array, *, preset=None, model=None, origin=None, shape=None, progress=None, return_report=False,
+                **settings):
+        """A copy of the array without its noise, of the same shape and type."""
+        array = np.asarray(array)
+        params = _params(preset, settings)
+        source = _four_axes(array, params.depth)
+        place = _place(array, origin, shape, params.depth)
+        engine = self._started()
+        if model is None:
+            if origin is not None:
+                raise ValueError("a part of a picture needs the whole one's model: estimate() gives it")
+            model = engine.measure(params, source)
+        # What is too near to a cut for its surroundings to be there keeps its value.
+        target = np.empty_like(source) if origin is None else source.copy()
+        report = engine.denoise(params, model, source, target, place, progress)
+        # A package without the card's module never meant a card, unless one was asked for.
+        expected = not _module_folder() and settings.get("device", "auto") == "auto"
+        for sentence in [*([] if expected else report["fallback"]), report["note"]]:
+            if sentence:
+                _warn(sentence)
+        result = target.reshape(array.shape).astype(array.dtype, copy=False)
+        return (result, report) if return_report else result
+
+
+def _module_folder():
+    """Of the CUDA module: $GRAINLESS_MODULE_DIR, or this package where it holds one; empty for the processor alone."""
+    chosen = os.environ.get("GRAINLESS_MODULE_DIR", "")
+    if chosen:
+        if not os.path.isabs(chosen):
+            raise ValueError("GRAINLESS_MODULE_DIR needs an absolute path: nothing is loaded from the working directory")
+        return chosen
+    folder = os.path.dirname(os.path.abspath(__file__))
+    return folder if os.path.exists(os.path.join(folder, "grainless-cuda.so")) else ""
+
+
+def _after_fork():
+    for engine in _engines:
+        engine._forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+_default = Engine()
+
+
+def denoise(array, *, preset=None, model=None, origin=None, shape=None, progress=None, return_report=False, **settings):
+    return _default.denoise(array, preset=preset, model=model, origin=origin, shape=shape, progress=progress,
+                            return_report=return_report, **settings)
+
+
+def estimate(array, *, preset=None, **settings):
+    return _default.estimate(array, preset=preset, **settings)
+
+
+def halo(model, *, preset=None, **settings):
+    return _default.halo(model, preset=preset, **settings)
+
+
+def devices():
+    return _default.devices()
+
+
+_ABOUT = """
+
+    preset: a built-in preset's name, or the path of a preset's file; settings given beside it win.
+    model: what estimate() said of the whole picture; without it the array is measured.
+    origin, shape: the array is a part that begins at `origin` of a whole of `shape`, (rows, columns) or (layers, rows,
+        columns). Its pixels become those of the whole's result, but for those nearer than halo() to a cut, which keep
+        their values. Needs `model`.
+    progress: called with 0 to 1 from the calling thread. What it raises, as Ctrl+C, ends the work.
+    return_report: returns (array, report): device, sigma, seconds, …
+
+    Raises ValueError and TypeError for what is not taken, MemoryError, and DeviceError where a device that was asked for
+    fails. Warns (GrainlessWarning) of fall-backs, of settings without effect and of results that equal their input.
+
+    Settings:
+"""
+
+
+def _default_of(row):
+    text = row["default"]
+    return {"bool": "yes".__eq__, "int": int, "float": float}.get(row["type"], str)(text)
+
+
+def _describe(function):
+    """Gives a function and its method the settings' names and their help: introspection sees the one table."""
+    method = getattr(Engine, function.__name__)
+    about = method.__doc__ + (_ABOUT if function is denoise else "\n\n    Takes the settings of denoise().\n")
+    if function is denoise:
+        about += "".join(f"    {name}: {row['help']} Default: {row['default']}.\n" for name, row in _TABLE.items())
+    keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default_of(row)) for name, row in _TABLE.items()]
+    for each in (function, method):
+        own = inspect.signature(each)
+        named = [value for value in own.parameters.values() if value.kind != inspect.Parameter.VAR_KEYWORD]
+        each.__signature__ = own.replace(parameters=named + keywords)
+        each.__doc__ = about
+
+
+for _function in (denoise, estimate, halo):
+    _describe(_function)
+devices.__doc__ = Engine.devices.__doc__
