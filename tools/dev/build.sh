@@ -44,16 +44,17 @@ configure() { # [plug-in]
     use_cuda_toolkit
     [[ -f $checkout/meson.build ]] || die "there is no meson.build in $checkout: nothing to build"
     local mark=$meson_dir/grainless-parts parts=${1:-all} before=
-    if [[ -f $meson_dir/build.ninja ]]; then before=$(cat "$mark" 2>/dev/null || echo all); fi
-    if [[ $before == all || $before == "$parts" ]]; then return; fi
     local -a options
     read -ra options < <(build_options "$parts")
+    if [[ -f $meson_dir/build.ninja ]]; then before=$(cat "$mark" 2>/dev/null || echo all); fi
+    # What has everything has each part; a new option makes it anew.
+    if [[ $before == "$parts ${options[*]}" || ($before == "all "* && $parts != all) ]]; then return; fi
     step "configuring $meson_dir"
     # A warning stops our builds only: a packager's compiler may know others.
     meson setup ${before:+--reconfigure} --prefix=/usr --buildtype=release -Dplugin=enabled \
         -Dcuda-arch="$GRAINLESS_CUDA_ARCH" "${options[@]}" "$meson_dir" "$checkout" >&2 ||
         die "meson could not configure the build: $meson_dir/meson-logs/meson-log.txt names the reason"
-    echo "$parts" >"$mark"
+    echo "$parts ${options[*]}" >"$mark"
 }
 
 compile() { # [plug-in]
