@@ -39,8 +39,9 @@ class Metadata(unittest.TestCase):
         manifest = json.loads(read("packaging", "flatpak", "org.gimp.GIMP.Plugin.Grainless.json"))
         self.assertEqual((manifest["id"], manifest["branch"]), ("org.gimp.GIMP.Plugin.Grainless", "3"))
         sources = [source for module in manifest["modules"] for source in module["sources"]]
-        highway = next(source for source in sources if "highway" in source.get("url", ""))
-        self.assertEqual(highway["sha256"], find(r"^source_hash = (.+)$", "subprojects", "highway.wrap"))
+        for library in ("highway", "kissfft"):
+            source = next(source for source in sources if library in source.get("url", ""))
+            self.assertEqual(source["sha256"], find(r"^source_hash = (.+)$", "subprojects", f"{library}.wrap"))
         self.assertTrue(all("sha256" in source for source in sources if source["type"] == "archive"))
         self.assertEqual((manifest["modules"][-1]["sources"][0]["path"]), "../..")
 

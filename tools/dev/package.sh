@@ -74,11 +74,42 @@ make_portable() {
     tar -C "$packages/portable" --owner=0 --group=0 -cJf "$packages/out/$name.tar.xz" "$name"
 }
 
+# For this Python alone, and any Linux of this age or later; tried beside the folder it was made in.
+make_wheel() {
+    local folder=$packages/wheel
+    rm -rf -- "$folder"
+    unpack_tarball "$folder/sources"
+    step "Python wheel"
+    {
+        (cd "$folder/sources" && python3 -c 'import mesonpy, sys; mesonpy.build_wheel(
+            sys.argv[1], {"setup-args": ["--force-fallback-for=libhwy,kissfft-float"]})' "$folder") &&
+            python3 -m zipfile -e "$folder"/*.whl "$folder/unpacked" &&
+            (cd / && PYTHONPATH=$folder/unpacked python3 -W error -c 'import numpy, grainless
+noisy = numpy.random.default_rng(1).normal(0.5, 0.05, (64, 64))
+assert grainless.denoise(noisy).std() < noisy.std() / 2')
+    } >"$packages/wheel.log" 2>&1 || die "the wheel could not be built, or does not work: $packages/wheel.log names the reason"
+    rm -f -- "$packages"/out/*.whl
+    mv "$folder"/*.whl "$packages/out/"
+}
+
+# A Debian has no RPM packages to build against: what is looked at is the spec, and whether its files are all there.
+check_rpm() {
+    local folder=$packages/rpm
+    rm -rf -- "$folder"
+    mkdir -p "$folder/SOURCES"
+    cp "$packages/out/grainless-$version.tar.xz" "$folder/SOURCES/"
+    step "RPM packages, without their dependencies"
+    rpmlint "$checkout/packaging/rpm/grainless.spec" >&2 || die "rpmlint has complaints"
+    rpmbuild -ba --nodeps --load="$checkout/packaging/rpm/debian.macros" --define "_topdir $folder" \
+        --define "_libdir /usr/lib/$(gcc -print-multiarch)" "$checkout/packaging/rpm/grainless.spec" >"$packages/rpm.log" 2>&1 ||
+        die "the RPM packages could not be built: $packages/rpm.log names the reason"
+}
+
 cmd_package() { # [tarball | debian | portable…]: these parts again, after a whole run
     version=$(project_version)
     if ((!$#)); then
         rm -rf -- "$packages/out"
-        set -- tarball debian portable
+        set -- tarball debian portable wheel
     fi
     mkdir -p "$packages/out"
     local part
@@ -87,10 +118,12 @@ cmd_package() { # [tarball | debian | portable…]: these parts again, after a w
             tarball) make_tarball ;;
             debian) make_debian_packages ;;
             portable) make_portable ;;
+            wheel) make_wheel ;;
+            rpm) check_rpm ;;
             trial) ;;
-            *) die "package has the parts tarball, debian, portable and trial; '$part' is none" ;;
+            *) die "package has the parts tarball, debian, portable, wheel, rpm and trial; '$part' is none" ;;
         esac
     done
-    (cd "$packages/out" && shopt -s nullglob && sha256sum -- *.deb *.tar.xz >SHA256SUMS)
+    (cd "$packages/out" && shopt -s nullglob && sha256sum -- *.deb *.tar.xz *.whl >SHA256SUMS)
     step "packages: $packages/out"
 }
