@@ -1,0 +1,49 @@
+# The engine, the command line and their tests for another processor (sourced, never run).
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # build is build.sh's
+
+# What the compiler is called, and what runs its programs here.
+cross_file() { # TARGET FOLDER
+    local prefix runner system
+    case $1 in
+        aarch64) prefix=aarch64-linux-gnu runner="'qemu-aarch64', '-L', '/usr/aarch64-linux-gnu'" system=linux ;;
+        *) die "--cross takes aarch64, not '$1'" ;;
+    esac
+    # Headers alone are the same for each system.
+    mkdir -p "$2/include"
+    ln -sfn /usr/include/CLI /usr/include/nlohmann "$2/include/"
+    cat <<TEXT
+[binaries]
+c = '$prefix-gcc'
+cpp = ['ccache', '$prefix-g++']
+ar = '$prefix-ar'
+strip = '$prefix-strip'
+pkg-config = 'false'
+exe_wrapper = [$runner]
+[built-in options]
+cpp_args = ['-isystem', '$2/include']
+[host_machine]
+system = '$system'
+cpu_family = '$1'
+cpu = '$1'
+endian = 'little'
+TEXT
+}
+
+# Without the libraries of PNG, JPEG and TIFF files, which would have to be there for that processor: pictures are PNM.
+test_cross() { # TARGET [ARGUMENT of meson test…]
+    local target=${1:-} folder=$build/cross-${1:-}
+    shift
+    mkdir -p "$folder"
+    cross_file "$target" "$folder" >"$folder/cross.ini"
+    if [[ ! -f $folder/meson/build.ninja ]]; then
+        step "configuring $folder/meson"
+        meson setup --cross-file "$folder/cross.ini" --buildtype=release -Dplugin=disabled -Dcuda=disabled -Dwerror=true \
+            "$folder/meson" "$checkout" >&2 || die "meson could not configure the build for $target"
+    fi
+    step "compiling for $target"
+    ninja -C "$folder/meson" >&2 || die "the build for $target failed: the compiler's messages above name the reason"
+    if ((!$#)); then set -- --suite unit --suite contract; fi
+    step "testing"
+    meson test -C "$folder/meson" --no-rebuild --print-errorlogs --timeout-multiplier 10 "$@"
+}
