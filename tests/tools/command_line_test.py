@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs the programs as a user does. Usage: command_line_test.py GRAINLESS GRAINLESS_BENCH"""
+import contextlib
 import json
 import math
 import os
@@ -240,6 +241,46 @@ class Result(CommandLine):
         self.assertEqual(sorted(path.name for path in (self.path / "out").iterdir()), sorted(names))
         whole = {(self.path / "out" / name).read_bytes() for name in names}
         self.assertEqual(len(whole), 1)
+
+    def test_several_at_once(self):
+        """The same files, reports and failures in the same order."""
+        names = [f"{i}.pgm" for i in range(9)]
+        for i, name in enumerate(names):
+            (self.path / name).write_bytes(picture(60 + 40 * (i % 3), 90, seed=i))
+        (self.path / "4.pgm").write_bytes(b"P5\n9 9\n255\n")
+        results = []
+        for jobs in ("1", "4", "64"):
+            result = self.run_program("--jobs", jobs, *names, "-o", f"{jobs}/", "--json")
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertEqual(result.stderr.count("truncated"), 2, result.stderr)
+            outputs = [pathlib.Path(output).name for output in self.outputs_of(result)]
+            results.append((outputs, [(self.path / jobs / name).read_bytes() for name in outputs]))
+        self.assertEqual(results[0][0], [name for name in names if name != "4.pgm"])
+        self.assertEqual(results[1], results[0])
+        self.assertEqual(results[2], results[0])
+        self.refuse("--jobs", "0", *names, "-o", "0/", words=["--jobs"])
+
+    def busiest_threads(self, jobs):
+        """The most threads at a time that have computed for a tenth of a second."""
+        names = [f"{i}.pgm" for i in range(6)]
+        for name in names:
+            (self.path / name).write_bytes(picture(300, 300))
+        running = subprocess.Popen([GRAINLESS, "--quality", "high", "--device", "cpu", "--threads", "1", "--jobs", str(jobs), *names,
+                                    "-o", f"busy-{jobs}/"], cwd=self.path, stderr=subprocess.DEVNULL)
+        most = 0
+        while running.poll() is None:
+            busy = 0
+            for task in pathlib.Path(f"/proc/{running.pid}/task").glob("*/stat"):
+                with contextlib.suppress(OSError):
+                    busy += int(task.read_text().rpartition(")")[2].split()[11]) >= os.sysconf("SC_CLK_TCK") // 10
+            most = max(most, busy)
+            time.sleep(0.005)
+        self.assertEqual(running.returncode, 0)
+        return most
+
+    def test_at_once_is_at_once(self):
+        self.assertEqual(self.busiest_threads(1), 1)
+        self.assertGreaterEqual(self.busiest_threads(3), 2)
 
     def test_a_volume(self):
         self.need_library("one.tif")

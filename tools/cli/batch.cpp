@@ -28,25 +28,26 @@ size_t pictures_ahead(const Picture& picture) {
 }  // namespace
 
 Batch::Batch(const FileDenoiser& denoiser, const std::vector<Job>& jobs, ProgressLine& progress,
-             const Report& report)
-    : denoiser_(denoiser), jobs_(jobs), progress_(progress), report_(report) {}
+             const Report& report, size_t at_once)
+    : denoiser_(denoiser),
+      jobs_(jobs),
+      progress_(progress),
+      report_(report),
+      at_once_(at_once),
+      ahead_(at_once) {}
 
 int Batch::run() {
   for (size_t i = 0; i < jobs_.size(); ++i) {
+    finish_denoising(at_once_ - 1);
     show(i);
     begin_reading();
     std::future<Picture> current = std::move(reading_.front());
     current.wait();
     reading_.pop_front();
     begin_reading();
-    try {
-      denoise(i, current.get());
-    } catch (const Error& error) {
-      finish_writing(0);
-      fail(error);
-      turn_ = i + 1;
-    }
+    begin_denoising(i, std::move(current));
   }
+  finish_denoising(0);
   finish_writing(0);
   return code_;
 }
@@ -72,12 +73,36 @@ void Batch::begin_reading() {
   }
 }
 
-void Batch::denoise(size_t job, Picture picture) {
-  for (const std::string& note : picture.notes) progress_.say("note: " + note);
-  denoiser_.denoise(jobs_[job], picture);
-  ahead_ = pictures_ahead(picture);
-  finish_writing(ahead_ - 1);
-  write(job, std::move(picture));
+// A single picture stays in this thread, which has nothing else to do.
+void Batch::begin_denoising(size_t job, std::future<Picture> read) {
+  const auto policy =
+      at_once_ > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
+  denoising_.push_back({job, std::async(policy, [this, job, read = std::move(read)]() mutable {
+                          Picture picture = read.get();
+                          const std::vector<std::string> notes = std::move(picture.notes);
+                          picture.notes.clear();
+                          denoiser_.denoise(jobs_[job], picture);
+                          return Denoised{std::move(picture), notes};
+                        })});
+}
+
+void Batch::finish_denoising(size_t most_left) {
+  while (denoising_.size() > most_left) {
+    const size_t job = denoising_.front().job;
+    std::future<Denoised> oldest = std::move(denoising_.front().result);
+    denoising_.pop_front();
+    try {
+      Denoised denoised = oldest.get();
+      for (const std::string& note : denoised.notes) progress_.say("note: " + note);
+      ahead_ = std::max(at_once_, pictures_ahead(denoised.picture));
+      finish_writing(ahead_ - 1);
+      write(job, std::move(denoised.picture));
+    } catch (const Error& error) {
+      finish_writing(0);
+      fail(error);
+      turn_ = job + 1;
+    }
+  }
 }
 
 void Batch::write(size_t job, Picture picture) {

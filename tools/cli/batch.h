@@ -25,9 +25,10 @@ class Batch {
  public:
   using Report = std::function<void(const Job& job, const Outcome& outcome)>;
 
-  // All are borrowed; report is called by one thread at a time.
+  // All are borrowed; report is called by one thread at a time. at_once: pictures that are denoised
+  // at the same time, at least 1.
   Batch(const FileDenoiser& denoiser, const std::vector<Job>& jobs, ProgressLine& progress,
-        const Report& report);
+        const Report& report, size_t at_once);
 
   // One that fails doesn't stop the others. Returns the exit code: that of the first failure, or 0.
   // Throws Error(kCancelled).
@@ -37,9 +38,19 @@ class Batch {
   BatchResult result();
 
  private:
+  struct Denoised {
+    Picture picture;
+    std::vector<std::string> notes;  // of its reading
+  };
+  struct Denoising {
+    size_t job;
+    std::future<Denoised> result;
+  };
+
   void show(size_t job);
   void begin_reading();
-  void denoise(size_t job, Picture picture);
+  void begin_denoising(size_t job, std::future<Picture> read);
+  void finish_denoising(size_t most_left);
   void write(size_t job, Picture picture);
   void tell(size_t job, const Picture& picture, const std::exception_ptr& failure);
   void finish_writing(size_t most_left);
@@ -49,8 +60,9 @@ class Batch {
   const std::vector<Job>& jobs_;
   ProgressLine& progress_;
   const Report& report_;
-  size_t ahead_ = 1;  // pictures that are read, and written, beside the one that is denoised
-  size_t read_ = 0;   // jobs whose reading has begun
+  size_t at_once_;
+  size_t ahead_;     // pictures that are read, and written, beside those that are denoised
+  size_t read_ = 0;  // jobs whose reading has begun
   int code_ = 0;
   BatchResult result_;  // but for its seconds
   Stopwatch clock_;
@@ -60,6 +72,7 @@ class Batch {
   size_t turn_ = 0;  // the job that may be told about
 
   std::deque<std::future<Picture>> reading_;
+  std::deque<Denoising> denoising_;
   std::deque<std::future<void>> writing_;
 };
 

@@ -108,7 +108,7 @@ int run_batch(const DenoiseOptions& options, const Params& params, ProgressLine&
   const Batch::Report tell = [&](const Job& job, const Outcome& outcome) {
     report(options, job, outcome, said, progress);
   };
-  Batch batch(denoiser, jobs, progress, tell);
+  Batch batch(denoiser, jobs, progress, tell, static_cast<size_t>(options.jobs));
   try {
     const int code = batch.run();
     say_result(batch, up_to_date, options, progress);

@@ -27,6 +27,7 @@ struct DenoiseOptions {
   std::optional<Metrics> metrics;  // empty: all with a reference, PSNR where noise is added
   bool json = false;
   int32_t threads = 0;
+  int32_t jobs = 1;  // pictures denoised at once
   int32_t host_memory = kHostMemory;
 };
 

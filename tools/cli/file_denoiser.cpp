@@ -55,7 +55,10 @@ FileDenoiser::FileDenoiser(Engine& engine, const DenoiseOptions& options, const 
                            ProgressLine& progress)
     : engine_(engine), options_(options), params_(params), pool_(options.threads) {
   callbacks_.cancel = &cancel_token();
-  callbacks_.progress = [&progress](double fraction) { progress.update(fraction); };
+  // Of several pictures at once none has the line for itself.
+  if (options.jobs == 1) {
+    callbacks_.progress = [&progress](double fraction) { progress.update(fraction); };
+  }
 }
 
 Picture FileDenoiser::read(const Job& job) const {

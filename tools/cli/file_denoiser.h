@@ -32,8 +32,7 @@ struct Picture {
   std::unique_ptr<OutputFile> file;
 };
 
-// Steps of different pictures may run at once, each kind of step for one picture at a time. All
-// throw Error.
+// Steps of different pictures may run at once. All throw Error.
 class FileDenoiser {
  public:
   FileDenoiser(Engine& engine, const DenoiseOptions& options, const Params& params,

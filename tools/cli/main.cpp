@@ -100,6 +100,13 @@ void add_batch_options(CLI::App& app, DenoiseOptions& options) {
                  text("A file of further inputs, one name a line; - reads the standard input"))
       ->type_name("FILE")
       ->group("Batches");
+  app.add_option("--jobs", options.jobs,
+                 text("Pictures that are denoised at the same time, each with its own memory; "
+                      "default 1. More keep fast cards busy with small pictures, and take no "
+                      "more threads."))
+      ->check(CLI::Range(1, 64))
+      ->type_name("COUNT")
+      ->group("Batches");
   app.add_flag("--resume", options.resume,
                text("Leave out pictures whose result is there and newer than the picture and the "
                     "preset's file. Other options that changed since are not noticed."))
