@@ -253,7 +253,7 @@ class Result(CommandLine):
             result = self.run_program("--jobs", jobs, *names, "-o", f"{jobs}/", "--json")
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertEqual(result.stderr.count("truncated"), 2, result.stderr)
-            outputs = [pathlib.Path(output).name for output in self.outputs_of(result)]
+            outputs = [pathlib.Path(json.loads(line)["output"]).name for line in result.stdout.splitlines()]
             results.append((outputs, [(self.path / jobs / name).read_bytes() for name in outputs]))
         self.assertEqual(results[0][0], [name for name in names if name != "4.pgm"])
         self.assertEqual(results[1], results[0])
@@ -261,7 +261,7 @@ class Result(CommandLine):
         self.refuse("--jobs", "0", *names, "-o", "0/", words=["--jobs"])
 
     def busiest_threads(self, jobs):
-        """The most threads at a time that have computed for a tenth of a second."""
+        """The most threads at a time, but for the main one, that have computed for a tenth of a second."""
         names = [f"{i}.pgm" for i in range(6)]
         for name in names:
             (self.path / name).write_bytes(picture(300, 300))
@@ -271,6 +271,8 @@ class Result(CommandLine):
         while running.poll() is None:
             busy = 0
             for task in pathlib.Path(f"/proc/{running.pid}/task").glob("*/stat"):
+                if task.parent.name == str(running.pid):
+                    continue
                 with contextlib.suppress(OSError):
                     busy += int(task.read_text().rpartition(")")[2].split()[11]) >= os.sysconf("SC_CLK_TCK") // 10
             most = max(most, busy)
@@ -279,7 +281,7 @@ class Result(CommandLine):
         return most
 
     def test_at_once_is_at_once(self):
-        self.assertEqual(self.busiest_threads(1), 1)
+        self.assertLessEqual(self.busiest_threads(1), 1)
         self.assertGreaterEqual(self.busiest_threads(3), 2)
 
     def test_a_volume(self):
