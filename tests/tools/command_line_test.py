@@ -265,8 +265,8 @@ class Result(CommandLine):
         names = [f"{i}.pgm" for i in range(6)]
         for name in names:
             (self.path / name).write_bytes(picture(300, 300))
-        running = subprocess.Popen([GRAINLESS, "--quality", "high", "--device", "cpu", "--threads", "1", "--jobs", str(jobs), *names,
-                                    "-o", f"busy-{jobs}/"], cwd=self.path, stderr=subprocess.DEVNULL)
+        command = [GRAINLESS, "--quality", "high", "--device", "cpu", "--threads", "1", "--jobs", str(jobs)]
+        running = subprocess.Popen([*command, *names, "-o", f"busy-{jobs}/"], cwd=self.path, stderr=subprocess.DEVNULL)
         most = 0
         while running.poll() is None:
             busy = 0
