@@ -48,6 +48,8 @@ Status DenoiseTask::compute(const CallMonitor& monitor) {
   const Status status = guard([&] {
     if (target().empty()) {
       report_.engine.note = nothing_selected();
+    } else if (parts_.front().start.channels().none()) {
+      report_.engine.note = no_channel_sentence();
     } else {
       run(monitor);
     }

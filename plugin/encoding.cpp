@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace grainless {
 namespace {
@@ -48,21 +50,76 @@ const char* float_encoding(int channels) {
   return kNames[channels - 1];
 }
 
-}  // namespace
+// What a format's values are: "~" perceptual, "'" in the profile's curve, "" linear.
+std::string curve_of(const Babl* native) {
+  const std::string_view encoding = babl_format_get_encoding(native);
+  if (encoding.find('~') != std::string_view::npos) return "~";
+  return encoding.find('\'') != std::string_view::npos ? "'" : "";
+}
 
-Encoding encoding_for(const Babl* native) {
+// In the profile's curve half of white is half of the light.
+bool has_linear_profile(const Babl* native) {
+  constexpr float kHalf = 0.5f, kSame = 0.01f;
+  const Babl* space = babl_format_get_space(native);
+  float light = 0;
+  babl_process(babl_fish(babl_format_with_space("Y' float", space),
+                         babl_format_with_space("Y float", space)),
+               &kHalf, &light, 1);
+  return std::fabs(light - kHalf) < kSame;
+}
+
+const Babl* with_alpha(const Babl* native, const std::string& curve, const char* type) {
+  std::string name = babl_format_get_n_components(native) < 3 ? "Y" + curve + "A " : "";
+  if (name.empty()) name = "R" + curve + "G" + curve + "B" + curve + "A ";
+  return babl_format_with_space((name + type).c_str(), babl_format_get_space(native));
+}
+
+void choose_preview(Encoding& encoding) {
+  const std::string curve = curve_of(encoding.native);
+  const bool eight = babl_format_get_type(encoding.native, 0) == babl_type("u8");
+  if (eight && !curve.empty() && !(curve == "'" && has_linear_profile(encoding.native))) {
+    encoding.preview = encoding.meant = with_alpha(encoding.native, curve, "u8");
+  } else {
+    encoding.preview = with_alpha(encoding.native, "~", "u8");
+    encoding.meant = with_alpha(encoding.native, curve, "float");
+  }
+}
+
+Encoding encoding_of_engine(const Babl* native) {
   const int channels = babl_format_get_n_components(native);
   const std::optional<Component> component = component_of(native);
   if (component && is_perceptual(native, channels < 3)) {
-    return {native, native, {*component, channels}};
+    return {.native = native, .engine = native, .format = {*component, channels}};
   }
   const Babl* engine =
       babl_format_with_space(float_encoding(channels), babl_format_get_space(native));
-  return {native, engine, {Component::kFloat, channels}};
+  return {.native = native, .engine = engine, .format = {Component::kFloat, channels}};
 }
 
-const Babl* display_format() {
-  return babl_format("cairo-ARGB32");
+uint32_t multiplied(uint32_t value, uint32_t alpha) {
+  return (value * alpha + 127) / 255;
+}
+
+}  // namespace
+
+Encoding encoding_for(const Babl* native) {
+  Encoding encoding = encoding_of_engine(native);
+  choose_preview(encoding);
+  return encoding;
+}
+
+void to_preview(const Encoding& encoding, const Babl* format, const void* pixels, uint32_t* preview,
+                int32_t count) {
+  const int channels = babl_format_get_n_components(encoding.preview);
+  std::vector<uint8_t> kept(static_cast<size_t>(count) * channels);
+  babl_process(babl_fish(format, encoding.preview), pixels, kept.data(), count);
+  const int green = channels > 2 ? 1 : 0, blue = 2 * green;
+  for (const uint8_t* values = kept.data(); count > 0; --count, values += channels) {
+    const uint32_t alpha = values[channels - 1];
+    const uint32_t red_part = multiplied(values[0], alpha);
+    const uint32_t green_part = multiplied(values[green], alpha);
+    *preview++ = alpha << 24 | red_part << 16 | green_part << 8 | multiplied(values[blue], alpha);
+  }
 }
 
 void restore_native(const Encoding& encoding, const void* originals, const void* source,

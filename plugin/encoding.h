@@ -4,6 +4,8 @@
 
 #include <babl/babl.h>
 
+#include <cstdint>
+
 #include "engine/boundary/pixels.h"
 
 namespace grainless {
@@ -15,6 +17,13 @@ struct Encoding {
   const Babl* native = nullptr;  // the drawable's format
   const Babl* engine = nullptr;  // what the engine gets: native, or float
   PixelFormat format;            // the same for the engine
+  // What the preview keeps, before alpha is multiplied in: with alpha, 8 bits a channel, perceptual
+  // values in the drawable's own colour space; the drawable's own values where they are of 8 bits
+  // and not linear, so that none is lost.
+  const Babl* preview = nullptr;
+  // What `preview` is to be brought to for those who know the drawable's profile: values in the
+  // drawable's own encoding, with alpha. `preview` itself where it has them.
+  const Babl* meant = nullptr;
 
   bool direct() const { return native == engine; }
   int32_t native_bytes() const { return babl_format_get_bytes_per_pixel(native); }
@@ -22,8 +31,9 @@ struct Encoding {
 
 Encoding encoding_for(const Babl* native);
 
-// cairo's premultiplied 32-bit pixels in sRGB, what the preview draws.
-const Babl* display_format();
+// Pixels of any of the encoding's formats, as ui::Bitmap has them.
+void to_preview(const Encoding& encoding, const Babl* format, const void* pixels, uint32_t* preview,
+                int32_t count);
 
 // Turns pixels that went through the engine back into the drawable's format. Alpha, and every pixel
 // that the engine left alone, keep their original bits instead of a rounded round trip. originals

@@ -29,8 +29,11 @@ uint32_t mix(uint32_t a, uint32_t b, uint32_t weight) {
 }  // namespace
 
 LayerSelection::LayerSelection(GimpDrawable* drawable)
-    : drawable_(drawable), placement_(placement_of(drawable)), shown_(extent_of(drawable)) {
-  if (whole()) return;
+    : drawable_(drawable),
+      placement_(placement_of(drawable)),
+      channels_(drawable),
+      shown_(extent_of(drawable)) {
+  if (shown_.whole) return;
   GimpSelection* mask = gimp_image_get_selection(gimp_item_get_image(GIMP_ITEM(drawable)));
   format_ = gimp_drawable_get_format(GIMP_DRAWABLE(mask));
   row_bytes_ = static_cast<size_t>(babl_format_get_bytes_per_pixel(format_)) * rect().width;
@@ -39,7 +42,7 @@ LayerSelection::LayerSelection(GimpDrawable* drawable)
 }
 
 bool LayerSelection::load(int64_t end) {
-  if (whole() || rows_ == rect().height) return true;
+  if (shown_.whole || rows_ == rect().height) return true;
   GimpSelection* mask = gimp_image_get_selection(gimp_item_get_image(GIMP_ITEM(drawable_)));
   GeglBuffer* buffer = gimp_drawable_get_buffer(GIMP_DRAWABLE(mask));
   while (rows_ < rect().height && g_get_monotonic_time() < end) {
@@ -62,12 +65,13 @@ bool LayerSelection::load(int64_t end) {
 
 bool LayerSelection::covers_the_same(GimpDrawable* drawable) const {
   const ui::Selection now = extent_of(drawable);
-  return now.whole == whole() && now.rect == rect() &&
+  return now.whole == shown_.whole && now.rect == rect() && ActiveChannels(drawable) == channels_ &&
          placement_of(drawable).same_place(placement_);
 }
 
 bool LayerSelection::operator==(const LayerSelection& other) const {
-  return whole() == other.whole() && rect() == other.rect() && values_ == other.values_;
+  return shown_.whole == other.shown_.whole && rect() == other.rect() &&
+         channels_ == other.channels_ && values_ == other.values_;
 }
 
 std::vector<float> LayerSelection::coverage(int32_t x, int32_t y, int32_t count) const {
@@ -84,11 +88,17 @@ std::vector<float> LayerSelection::coverage(int32_t x, int32_t y, int32_t count)
 
 void LayerSelection::merge(const Babl* native, int32_t x, int32_t y, int32_t count,
                            const uint8_t* original, uint8_t* result) const {
+  if (!shown_.whole) blend(native, coverage(x, y, count), original, result);
+  channels_.restore(native, original, result, count);
+}
+
+void LayerSelection::blend(const Babl* native, const std::vector<float>& covered,
+                           const uint8_t* original, uint8_t* result) const {
   constexpr int kChannels = 4, kAlpha = 3;
+  const auto count = static_cast<long>(covered.size());
   const Babl* linear = babl_format_with_space("RGBA float", babl_format_get_space(native));
   const Babl* to_linear = babl_fish(native, linear);
-  const std::vector<float> covered = coverage(x, y, count);
-  std::vector<float> before(static_cast<size_t>(count) * kChannels), after(before.size());
+  std::vector<float> before(covered.size() * kChannels), after(before.size());
   babl_process(to_linear, original, before.data(), count);
   babl_process(to_linear, result, after.data(), count);
   for (size_t i = 0; i < covered.size(); ++i) {
@@ -103,7 +113,7 @@ void LayerSelection::merge(const Babl* native, int32_t x, int32_t y, int32_t cou
 }
 
 void LayerSelection::merge(int32_t level, const ui::Bitmap& original, ui::Bitmap& result) const {
-  const Rect& part = result.rect;
+  const Rect part = shown_.whole ? Rect() : result.rect;
   for (int32_t y = part.y; y < part.bottom(); ++y) {
     const std::vector<float> covered = coverage(part.x << level, y << level, part.width << level);
     const uint32_t* from = original.at(part.x, y);
@@ -112,6 +122,7 @@ void LayerSelection::merge(int32_t level, const ui::Bitmap& original, ui::Bitmap
       to[x] = mix(from[x], to[x], static_cast<uint32_t>(covered[size_t(x) << level] * 256));
     }
   }
+  channels_.restore(original, result);
 }
 
 }  // namespace grainless

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "active_channels.h"
 #include "target.h"
 #include "ui/picture.h"
 #include "ui/preview_source.h"
@@ -28,21 +29,25 @@ class LayerSelection {
   const ui::Selection& shown() const { return shown_; }
   const Rect& rect() const { return shown_.rect; }
   // Whether result pixels take the original ones' place just like that.
-  bool whole() const { return shown_.whole; }
+  bool replaces() const { return shown_.whole && channels_.all(); }
 
   // Does to `count` pixels of a row, from (x, y) of the drawable on and in its own format, what
-  // GIMP's merge does: a mean of original and result in linear light, weighted by the selection.
+  // GIMP's merge does: a mean of original and result in linear light, weighted by the selection, of
+  // the channels that are switched on.
   void merge(const Babl* native, int32_t x, int32_t y, int32_t count, const uint8_t* original,
              uint8_t* result) const;
   // About the same for pixels of the screen at a level of resolution.
   void merge(int32_t level, const ui::Bitmap& original, ui::Bitmap& result) const;
 
  private:
+  void blend(const Babl* native, const std::vector<float>& covered, const uint8_t* original,
+             uint8_t* result) const;
   // 0..1 for `count` pixels from (x, y) on.
   std::vector<float> coverage(int32_t x, int32_t y, int32_t count) const;
 
   GimpDrawable* drawable_;
   Placement placement_;
+  ActiveChannels channels_;
   const Babl* format_ = nullptr;  // of values_
   size_t row_bytes_ = 0;
   std::vector<uint8_t> values_;  // of rect(); empty when the selection is whole

@@ -10,6 +10,7 @@
 
 #include "coarse_preview.h"
 #include "engine/noise/curve.h"
+#include "picture_colours.h"
 
 namespace grainless {
 namespace {
@@ -62,6 +63,12 @@ void LayersPreview::show(int32_t layer) {
 
 const ui::Bitmap& LayersPreview::original(int32_t level) const {
   return level == 0 ? screen_.pixels : shown_layer().level(level);
+}
+
+ui::PictureColours LayersPreview::colours() const {
+  const DrawableIo& io = shown_layer().io();
+  if (!gimp_item_is_valid(GIMP_ITEM(io.drawable()))) return {};
+  return picture_colours(io.drawable(), io.encoding());
 }
 
 // First what shows, then what its result needs, nearest layers first, and the rest.
@@ -281,24 +288,23 @@ Status LayersPreview::denoise_full(const ui::PreviewJob& job, const NoiseModel& 
 void LayersPreview::finish_full(const ui::PreviewJob& job, const LayerSelection& selection,
                                 PixelBuffer& output, ui::Bitmap& target) const {
   const Encoding& encoding = layer(job.layer).io().encoding();
-  const Babl* to_display = babl_fish(encoding.native, display_format());
   const PixelBuffer& source = layer(job.layer).pixels();
   const Rect& rect = job.rect;
   std::vector<uint8_t> original(size_t(rect.width) * encoding.native_bytes());
   std::vector<uint8_t> result(original.size());
   for (int32_t y = rect.y; y < rect.bottom(); ++y) {
     const uint8_t* row = output.at(rect.x, y);
-    if (!encoding.direct() || !selection.whole()) {
+    if (!encoding.direct() || !selection.replaces()) {
       babl_process(babl_fish(encoding.engine, encoding.native), source.at(rect.x, y),
                    original.data(), rect.width);
       restore_native(encoding, original.data(), source.at(rect.x, y), row, result.data(),
                      rect.width);
-      if (!selection.whole()) {
+      if (!selection.replaces()) {
         selection.merge(encoding.native, rect.x, y, rect.width, original.data(), result.data());
       }
       row = result.data();
     }
-    babl_process(to_display, row, target.at(rect.x, y), rect.width);
+    to_preview(encoding, encoding.native, row, target.at(rect.x, y), rect.width);
   }
 }
 
@@ -335,7 +341,7 @@ Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseMode
                        {count(), job.layer, {&into, 1}}, callbacks, outcome.report);
   if (!status.ok()) return status;
   pixels.finish(target);
-  if (!outcome.selection.whole()) {
+  if (!outcome.selection.replaces()) {
     outcome.selection.merge(job.reduction, layer(job.layer).level(job.reduction), target);
   }
   outcome.target = as_shown(job, std::move(target));

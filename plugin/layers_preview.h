@@ -37,6 +37,7 @@ class LayersPreview {
   double loaded() const;
   bool ready(const ui::PreviewJob& job);
   const ui::Bitmap& original(int32_t level) const;
+  ui::PictureColours colours() const;
   Status denoise(const ui::PreviewJob& job, const Callbacks& callbacks, ui::PreviewResult& result);
   bool has_selection() const;
   void pick_area(const Rect& visible);

@@ -155,6 +155,12 @@ std::string LivePreview::nothing_selected(bool of_all) const {
                                : _("Nothing is selected on this layer, so it stays as it is.");
 }
 
+// The channels are the image's.
+std::string LivePreview::nothing_to_change() const {
+  const bool none = ActiveChannels(group().front()).none();
+  return none ? no_channel_sentence() : nothing_selected(true);
+}
+
 std::string LivePreview::remark() const {
   GimpDrawable* shown = group()[static_cast<size_t>(subject_.is_stack() ? now_->shown() : 0)];
   if (has_effects(shown)) {
@@ -191,7 +197,7 @@ ui::Situation LivePreview::look(bool thorough) {
   }
   situation.selection = now_->selection_changed();
   situation.unread = now_->has_work();
-  if (situation.refusal.empty()) situation.refusal = nothing_selected(true);
+  if (situation.refusal.empty()) situation.refusal = nothing_to_change();
   situation.remark = situation.refusal.empty() ? remark() : std::string();
   return situation;
 }

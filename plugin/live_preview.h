@@ -33,6 +33,7 @@ class LivePreview final : public ui::PreviewSource, public ui::LayerList {
   double loaded() const override { return now_->loaded(); }
   bool ready(const ui::PreviewJob& job) override;
   const ui::Bitmap& original(int32_t level) const override { return now_->original(level); }
+  ui::PictureColours colours() const override { return now_->colours(); }
   Status denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
                  ui::PreviewResult& result) override;
   std::vector<ui::DeviceChoice> devices() override;
@@ -60,6 +61,7 @@ class LivePreview final : public ui::PreviewSource, public ui::LayerList {
   std::string end() const;
   bool misses(const Drawables& drawables) const;
   std::string nothing_selected(bool of_all) const;
+  std::string nothing_to_change() const;
   std::string remark() const;
   void ask_for_refusal(bool thorough);
   void compare(bool thorough);

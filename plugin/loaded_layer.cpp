@@ -14,7 +14,6 @@ constexpr int32_t kChunkWidth = 128, kChunkHeight = 128;
 
 LoadedLayer::LoadedLayer(GimpDrawable* drawable)
     : io_(drawable),
-      to_display_(babl_fish(io_.encoding().engine, display_format())),
       columns_((io_.width() + kChunkWidth - 1) / kChunkWidth),
       rows_((io_.height() + kChunkHeight - 1) / kChunkHeight),
       left_(columns_ * rows_),
@@ -66,7 +65,8 @@ void LoadedLayer::load_chunk(int32_t index) {
   ui::Bitmap& display = screen_ != nullptr ? screen_->pixels : own;
   if (loaded_[index] == 0) sums_[index] = io_.read(rect, *pixels_);
   for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-    babl_process(to_display_, pixels_->at(rect.x, y), display.at(rect.x, y), rect.width);
+    to_preview(io_.encoding(), io_.encoding().engine, pixels_->at(rect.x, y), display.at(rect.x, y),
+               rect.width);
   }
   if (screen_ != nullptr) screen_->chunks[index] = 1;
   if (loaded_[index] != 0) return;

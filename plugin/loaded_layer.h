@@ -48,7 +48,6 @@ class LoadedLayer {
   void allocate();
 
   DrawableIo io_;
-  const Babl* to_display_;
   std::unique_ptr<PixelBuffer> pixels_;
   std::array<ui::Bitmap, ui::kLevels> levels_;  // but for the first
   Screen* screen_ = nullptr;

@@ -137,7 +137,8 @@ Placement placement_of(GimpDrawable* drawable) {
 StartState::StartState(GimpDrawable* drawable)
     : drawable_(drawable),
       placement_(placement_of(drawable)),
-      selection_(selection_of(drawable, placement_)) {}
+      selection_(selection_of(drawable, placement_)),
+      channels_(drawable) {}
 
 StartState::Selection StartState::selection_of(GimpDrawable* drawable, const Placement& placement) {
   Selection selection;
@@ -163,7 +164,16 @@ std::string StartState::difference() const {
         "The selection changed while the filter worked, so nothing was denoised: start it "
         "again.");
   }
+  if (ActiveChannels(drawable_) != channels_) {
+    return _(
+        "Channels were switched on or off while the filter worked, so nothing was denoised: start "
+        "it again.");
+  }
   return {};
+}
+
+std::string no_channel_sentence() {
+  return _("All colours are switched off in the Channels dialog, so the layer stays as it is.");
 }
 
 std::string gone_sentence() {

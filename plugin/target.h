@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "active_channels.h"
 #include "engine/boundary/rect.h"
 
 namespace grainless {
@@ -43,6 +44,7 @@ class StartState {
 
   // The selected part of the drawable, possibly empty.
   const Rect& selected() const { return selection_.rect; }
+  const ActiveChannels& channels() const { return channels_; }
   // What is no longer so; the drawable must still be there.
   std::string difference() const;
 
@@ -58,6 +60,7 @@ class StartState {
   GimpDrawable* drawable_;
   Placement placement_;
   Selection selection_;
+  ActiveChannels channels_;
 };
 
 // The sentences for a drawable that is gone, for a place, format or pixels that are others now, and
@@ -67,5 +70,7 @@ std::string reformatted_sentence();
 std::string moved_sentence(GimpDrawable* drawable);
 std::string repainted_sentence(GimpDrawable* drawable);
 std::string not_taken_sentence();
+// And for a layer none of whose colours may change.
+std::string no_channel_sentence();
 
 }  // namespace grainless

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace grainless::ui {
 namespace {
@@ -65,6 +66,7 @@ void Overview::update() {
   const double loaded = preview_.loaded();
   if (layer_ != preview_.model().layer()) rendered_ = -1;
   layer_ = preview_.model().layer();
+  if (std::exchange(colours_, preview_.colours().version()) != colours_) rendered_ = -1;
   if (version_ != preview_.source().version()) {
     version_ = preview_.source().version();
     rendered_ = -1;
@@ -83,13 +85,17 @@ void Overview::render() {
   const double scale = scale_ * device;
   int32_t level = 0;
   while (level + 1 < kLevels && scale * (2 << level) <= 1) ++level;
-  const Bitmap& bitmap = preview_.source().original(level);
+  Bitmap bitmap = preview_.source().original(level);
+  uint32_t* pixels = bitmap.pixels.data();
+  if (!preview_.colours().none()) {
+    preview_.colours().convert(pixels, pixels, bitmap.pixels.size());
+  }
   thumbnail_ = cairo_image_surface_create(CAIRO_FORMAT_ARGB32,
                                           gtk_widget_get_allocated_width(area_) * device,
                                           gtk_widget_get_allocated_height(area_) * device);
   cairo_t* cairo = cairo_create(thumbnail_);
   cairo_scale(cairo, scale * (1 << level), scale * (1 << level));
-  auto* data = reinterpret_cast<unsigned char*>(const_cast<uint32_t*>(bitmap.pixels.data()));
+  auto* data = reinterpret_cast<unsigned char*>(pixels);
   cairo_surface_t* surface = cairo_image_surface_create_for_data(
       data, CAIRO_FORMAT_ARGB32, bitmap.rect.width, bitmap.rect.height, bitmap.rect.width * 4);
   cairo_set_source_surface(cairo, surface, 0, 0);

@@ -30,6 +30,7 @@ class Overview {
   double scale_ = 1;  // of the layer, logical pixels a pixel
   cairo_surface_t* thumbnail_ = nullptr;
   double rendered_ = -1;  // how much of the layer was read for it
+  uint64_t colours_ = 0;  // version of those it was rendered with
   int32_t layer_ = 0;     // that it is of
   uint64_t version_ = 0;  // of the source's pixels
 };

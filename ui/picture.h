@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What the preview has computed so far: exact pixels in square cells, each at several resolutions,
-// and under them a coarse answer to the newest settings. Pixels are cairo's ARGB32: premultiplied
-// sRGB. Level n of an image is 1/2^n of its size, rounded up, each pixel the mean of 2 × 2.
+// and under them a coarse answer to the newest settings. Pixels are laid out as cairo's ARGB32,
+// premultiplied, in the picture's own colours (PictureColours). Level n of an image is 1/2^n of its
+// size, rounded up, each pixel the mean of 2 × 2.
 #pragma once
 
 #include <cstddef>

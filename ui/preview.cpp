@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kSurround = 0.467;  // mid-grey: half as bright as white to the eye
 constexpr int kFocusWidth = 2;
+constexpr uint64_t kLooksAtColours = 5;  // one of so many looks asks the host for them
 constexpr int kMinimumWidth = 320, kMinimumHeight = 240;
 
 int64_t now() {
@@ -152,6 +153,7 @@ void Preview::connect() {
   on("size-allocate", G_CALLBACK(+[](GtkWidget*, GdkRectangle*, Self self) { self->resized(); }));
   on("notify::scale-factor",
      G_CALLBACK(+[](GObject*, GParamSpec*, Self self) { self->resized(); }));
+  on("map", G_CALLBACK(+[](GtkWidget*, Self self) { self->follow_colours(); }));
   on("button-press-event", G_CALLBACK(+[](GtkWidget*, GdkEventButton* event, Self self) {
        return self->pressed(*event);
      }));
@@ -181,6 +183,7 @@ void Preview::set_params(const Params& params) {
 void Preview::layer_changed(int32_t layer) {
   model_.set_layer(layer, now());
   follow_image();
+  follow_colours();
   canvas_.invalidate();
   gtk_widget_queue_draw(area_);
   if (!paused_) start_loading();
@@ -196,9 +199,18 @@ bool Preview::follow_image() {
   return true;
 }
 
+// The monitor may be another one, or its profile, or what the user wants to be done with it.
+void Preview::follow_colours() {
+  if (!canvas_.colours().update(area_, source_.colours())) return;
+  canvas_.invalidate();
+  gtk_widget_queue_draw(area_);
+  listener_.view_changed();
+}
+
 Situation Preview::look_at_layer(bool thorough) {
   Situation situation = source_.look(thorough);
   if (!situation.end.empty()) return situation;
+  if (thorough || situation.pixels || looks_++ % kLooksAtColours == 0) follow_colours();
   if (!follow_image() && situation.selection) model_.invalidate(now());
   if (situation.pixels || situation.selection) {
     canvas_.invalidate();
@@ -322,8 +334,8 @@ gboolean Preview::draw(cairo_t* cairo) {
   cairo_save(cairo);
   cairo_scale(cairo, 1.0 / scale(), 1.0 / scale());
   const bool both = view_ == View::kSideBySide;
-  canvas_.draw(cairo, original_shown_ && !both ? View::kOriginal : view_, this->width(),
-               this->height(), split_);
+  canvas_.draw(cairo, original_shown_ && !both ? View::kOriginal : view_,
+               {width(), height(), scale()}, split_);
   cairo_restore(cairo);
   log_delay();
   // GTK draws the picture anew when the focus comes, goes or begins to show, and not its frame.

@@ -20,7 +20,7 @@ class Preview {
  public:
   struct Listener {
     std::function<void()> state_changed;  // busy(), info(), error()
-    std::function<void()> view_changed;   // viewport(), the pixels of the original
+    std::function<void()> view_changed;   // viewport(), the original's pixels, colours()
     std::function<void(const std::vector<DeviceChoice>&)> devices_found;
     std::function<void(int by)> layer_stepped = {};  // by a key: the next one up or down
     std::function<void()> all_read = {};             // and compared: look_at_layer() may know more
@@ -43,6 +43,7 @@ class Preview {
   void set_paused(bool paused);
 
   PreviewSource& source() const { return source_; }
+  const ScreenColours& colours() { return canvas_.colours(); }
   const Viewport& viewport() const { return model_.view(); }
   void look(const Viewport& viewport);
   View view() const { return view_; }
@@ -62,6 +63,7 @@ class Preview {
   void start_loading();
   void schedule();
   bool follow_image();
+  void follow_colours();
   void pump();
   void state_changed();
   void accept(PreviewAnswer answer);
@@ -103,6 +105,7 @@ class Preview {
   GtkWidget* after_mark_ = nullptr;
   uint64_t version_ = 0;  // of the source
   guint timer_ = 0, loader_ = 0;
+  uint64_t looks_ = 0;  // at what the layer is in the host
   View view_ = View::kResult;
   double split_ = 0.5;
   enum class Drag { kNone, kPressed, kPan, kSplit } drag_ = Drag::kNone;

@@ -61,7 +61,12 @@ uint32_t difference(uint32_t before, uint32_t after, int32_t times) {
   return pixel;
 }
 
-void draw_line(cairo_t* cairo, double x, int32_t height) {
+// x and height in device pixels, `scale` of them to what is drawn as one.
+void draw_line(cairo_t* cairo, double x, double height, double scale) {
+  cairo_save(cairo);
+  cairo_scale(cairo, scale, scale);
+  x /= scale;
+  height /= scale;
   const double middle = height / 2.0;
   for (const auto& [width, grey] : {std::pair{3.0, 0.0}, std::pair{1.0, 1.0}}) {
     cairo_set_source_rgba(cairo, grey, grey, grey, grey > 0 ? 1 : 0.5);
@@ -79,6 +84,7 @@ void draw_line(cairo_t* cairo, double x, int32_t height) {
     cairo_line_to(cairo, x + side * 2, middle + 4);
     cairo_fill(cairo);
   }
+  cairo_restore(cairo);
 }
 
 }  // namespace
@@ -124,7 +130,13 @@ void PreviewCanvas::compose(bool removed) {
     }
   }
   model_.picture().paint(level, composed_);
-  if (!removed) return;
+  if (!removed) {
+    if (!colours_.none()) {
+      uint32_t* pixels = composed_.pixels.data();
+      colours_.convert(pixels, pixels, composed_.pixels.size());
+    }
+    return;
+  }
   const int32_t times = amplification();
   for (int32_t y = part.y; y < part.bottom(); ++y) {
     uint32_t* row = composed_.at(part.x, y);
@@ -196,8 +208,23 @@ void PreviewCanvas::draw_outline(cairo_t* cairo) {
   cairo_surface_destroy(surface);
 }
 
+const Bitmap& PreviewCanvas::original_on_screen() {
+  const Viewport& view = model_.view();
+  const Bitmap& original = source_.original(view.level());
+  if (colours_.none()) return original;
+  if (converted_for_ == view) return converted_;
+  converted_for_ = view;
+  const Rect part = at_level(view.visible(), view.level());
+  if (converted_.rect != part) converted_ = Bitmap(part);
+  for (int32_t y = part.y; y < part.bottom(); ++y) {
+    colours_.convert(original.at(part.x, y), converted_.at(part.x, y),
+                     static_cast<size_t>(part.width));
+  }
+  return converted_;
+}
+
 void PreviewCanvas::draw_original(cairo_t* cairo, const Rect& clip) {
-  draw_bitmap(cairo, source_.original(model_.view().level()), clip);
+  draw_bitmap(cairo, original_on_screen(), clip);
 }
 
 void PreviewCanvas::draw_composed(cairo_t* cairo, const Rect& clip, bool removed) {
@@ -205,7 +232,8 @@ void PreviewCanvas::draw_composed(cairo_t* cairo, const Rect& clip, bool removed
   draw_bitmap(cairo, composed_, clip);
 }
 
-void PreviewCanvas::draw(cairo_t* cairo, View view, int32_t width, int32_t height, double split) {
+void PreviewCanvas::draw(cairo_t* cairo, View view, const PreviewSize& size, double split) {
+  const int32_t width = size.width, height = size.height;
   const Rect all{0, 0, width, height};
   switch (view) {
     case View::kResult:
@@ -222,7 +250,7 @@ void PreviewCanvas::draw(cairo_t* cairo, View view, int32_t width, int32_t heigh
       draw_original(cairo, {0, 0, line, height});
       draw_composed(cairo, {line, 0, width - line, height}, false);
       draw_outline(cairo);
-      draw_line(cairo, line, height);
+      draw_line(cairo, line, height, size.scale);
       return;
     }
     case View::kSideBySide: {

@@ -9,10 +9,17 @@
 
 #include "preview_model.h"
 #include "preview_source.h"
+#include "screen_colours.h"
 
 namespace grainless::ui {
 
 enum class View { kResult, kOriginal, kSplit, kSideBySide, kRemoved };
+
+// Device pixels, and how many of them a length of 1 takes of what isn't picture.
+struct PreviewSize {
+  int32_t width = 0, height = 0;
+  int32_t scale = 1;
+};
 
 class PreviewCanvas {
  public:
@@ -29,13 +36,17 @@ class PreviewCanvas {
   // reaches black and white.
   int32_t amplification() const;
 
-  // The picture, the original or the selection has changed.
+  // How the picture's colours come to the monitor. Removed noise is no picture: the difference of
+  // the picture's own values is drawn as it is, as the surround is.
+  ScreenColours& colours() { return colours_; }
+  // The picture, the original, the selection or the colours have changed.
   void invalidate() {
     composed_for_.reset();
+    converted_for_.reset();
     outlined_for_.reset();
   }
-  // Device pixels. split: where the line stands, 0..1 of the width.
-  void draw(cairo_t* cairo, View view, int32_t width, int32_t height, double split);
+  // In device pixels. split: where the line stands, 0..1 of the width.
+  void draw(cairo_t* cairo, View view, const PreviewSize& size, double split);
 
  private:
   struct Composed {
@@ -44,6 +55,7 @@ class PreviewCanvas {
     bool operator==(const Composed&) const = default;
   };
   void compose(bool removed);
+  const Bitmap& original_on_screen();
   void draw_original(cairo_t* cairo, const Rect& clip);
   void draw_composed(cairo_t* cairo, const Rect& clip, bool removed);
   void compose_outline();
@@ -54,6 +66,9 @@ class PreviewCanvas {
   const PreviewSource& source_;
   std::optional<Composed> composed_for_;
   Bitmap composed_;
+  ScreenColours colours_;
+  std::optional<Viewport> converted_for_;
+  Bitmap converted_;  // the original's visible part in the monitor's colours
   std::optional<Viewport> outlined_for_;
   Bitmap outline_;  // of the selection, a pixel for each of the view's
 };

@@ -13,6 +13,7 @@
 #include "engine/params/params.h"
 #include "engine/progress.h"
 #include "picture.h"
+#include "picture_colours.h"
 
 namespace grainless::ui {
 
@@ -126,6 +127,8 @@ class PreviewSource {
   virtual bool ready(const PreviewJob& job) = 0;
   // Main thread: the whole layer as it is, at a level. What isn't read yet is transparent.
   virtual const Bitmap& original(int32_t level) const = 0;
+  // Main thread: what the pixels of bitmaps mean, and how the host shows them now.
+  virtual PictureColours colours() const { return {}; }
 
   // Worker thread: the pixels that the filter would put into the job's rect, bit for bit unless the
   // job is a coarse one.

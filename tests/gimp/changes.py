@@ -9,6 +9,7 @@ PLACE = "was resized or moved while the filter worked"
 FORMAT = "The mode, precision or profile of the image changed"
 PIXELS = "changed while the filter worked, so nothing was denoised"
 GONE = "A layer was deleted while the filter was open"
+CHANNELS = "Channels were switched on or off while the filter worked"
 CLOSED = "The image was closed while the filter was open"
 
 # What is done, the code for it, a part of the filter's sentence.
@@ -30,6 +31,7 @@ REFUSED = [
     ("colours indexed", "image.convert_indexed(Gimp.ConvertDitherType.NONE, Gimp.ConvertPaletteType.GENERATE, 16, "
      "False, False, '')", FORMAT),
     ("profile assigned", "image.set_color_profile(Gimp.ColorProfile.new_rgb_adobe())", FORMAT),
+    ("a channel switched off", "image.set_component_active(Gimp.ChannelType.GREEN, False)", CHANNELS),
     ("alpha channel added", "layer.add_alpha()", FORMAT),
     ("layer moved", "layer.set_offsets(4, 0)", PLACE),
     ("layer resized", "layer.resize(image.get_width() + 8, image.get_height() + 8, 4, 4)", PLACE),

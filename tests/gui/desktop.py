@@ -2,6 +2,7 @@
 """GIMP on a display: widgets by accessible name, screenshots, and answers from GIMP's own Python."""
 import io
 import json
+import os
 import subprocess
 import time
 
@@ -13,6 +14,8 @@ from gi.repository import Atspi, GLib  # noqa: E402
 from PIL import Image  # noqa: E402
 
 PATIENCE = 90  # seconds; machines that run the tests may be busy
+WAYLAND = os.environ.get("GRAINLESS_WAYLAND")  # the display's scale; else it is X
+SCALE = int(WAYLAND or os.environ.get("GDK_SCALE", "1"))  # device pixels to one of the widgets'
 
 
 def wait_for(what, condition, patience=PATIENCE):
@@ -77,14 +80,44 @@ def text(widget):
     return Atspi.Text.get_text(widget, 0, -1)
 
 
+def sway(*command):
+    """An answer of the Wayland display."""
+    return json.loads(subprocess.run(["swaymsg", "--raw", *command], check=True, capture_output=True).stdout)
+
+
+def window_place(widget):
+    """Where the widget's window stands, which on Wayland only the display knows."""
+    while widget.get_parent() is not None and widget.get_parent().get_role_name() != "application":
+        widget = widget.get_parent()
+    nodes = [sway("-t", "get_tree")]
+    while nodes:
+        node = nodes.pop()
+        if node["name"] == widget.get_name() and node.get("pid"):
+            shadow = node["geometry"]  # belongs to the window for GTK, and not for the display
+            return node["rect"]["x"] - shadow["x"], node["rect"]["y"] - shadow["y"]
+        nodes += node["nodes"] + node["floating_nodes"]
+    raise AssertionError(f"no window '{widget.get_name()}' on the display")
+
+
 def extents(widget):
-    box = widget.get_component_iface().get_extents(Atspi.CoordType.SCREEN)
-    return box.x, box.y, box.width, box.height
+    """Left, top, width and height on the screen, device pixels."""
+    x, y = window_place(widget) if WAYLAND else (0, 0)
+    box = widget.get_component_iface().get_extents(Atspi.CoordType.WINDOW if WAYLAND else Atspi.CoordType.SCREEN)
+    return (box.x + x) * SCALE, (box.y + y) * SCALE, box.width * SCALE, box.height * SCALE
+
+
+def screen():
+    """All that is on the screen."""
+    command = ["grim", "-t", "png", "-"] if WAYLAND else ["import", "-window", "root", "png:-"]
+    png = subprocess.run(command, check=True, capture_output=True).stdout
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
 
 
 def screenshot(widget):
     """The widget's pixels as they are on the screen."""
     x, y, width, height = extents(widget)
+    if WAYLAND:
+        return screen()[y:y + height, x:x + width]
     png = subprocess.run(["import", "-window", "root", "-crop", f"{width}x{height}+{x}+{y}", "+repage", "png:-"],
                          check=True, capture_output=True).stdout
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))

@@ -99,6 +99,28 @@ def formats_are_previewed(session, precision):
     Live(session).compare_with_ok(0.001 if precision == "float" else 0)
 
 
+def channels_are_left_alone(session, precision):
+    """What is switched off in the Channels dialog stays, in the preview too; without any OK is off."""
+    session.ask("open_layer", WIDTH, HEIGHT, precision, 15)
+    session.ask("switch_channels", "RED", "BLUE")
+    if precision != "u16":
+        session.ask("select_feathered", 20, 20, 110, 90, 10)
+    live = Live(session)
+    picture = live.picture()
+    session.ask("switch_channels", "GREEN")
+    wait_for("other channels in the preview",
+             lambda: not np.array_equal(live.picture(), picture) and live.window.settled(), 20)
+    session.ask("switch_channels")
+    wait_for("the reason", lambda: live.window.label("All colours are switched off") and not live.ok_possible(), 20)
+    session.ask("switch_channels", "RED", "BLUE")
+    wait_for("OK again", live.ok_possible, 20)
+    wait_for("the first channels in the preview",
+             lambda: np.array_equal(live.picture(), picture) and live.window.settled(), 20)
+    before, _, after, _ = live.compare_with_ok(0.001 if precision == "float" else 0)
+    changed = (before != after).any(axis=(0, 1))
+    assert list(changed) == [True, False, True], f"changed: {changed}"
+
+
 def a_selection_elsewhere_is_told(session):
     """At once when the dialog opens, and when it comes to be so; and the preview follows back."""
     session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
@@ -259,6 +281,8 @@ def steps(session):
     yield "a feathered selection", lambda: selections_are_previewed(session)
     for precision in ("u8-linear", "u16", "float", "grey"):
         yield f"{precision} with a selection", lambda precision=precision: formats_are_previewed(session, precision)
+    for precision in ("u8", "u8-linear", "u16", "float"):
+        yield f"{precision} with channels switched off", lambda precision=precision: channels_are_left_alone(session, precision)
     yield "a selection elsewhere", lambda: a_selection_elsewhere_is_told(session)
     yield "the preview follows the image", lambda: the_preview_follows(session)
     yield "one of several layers", lambda: one_of_several(session)

@@ -58,6 +58,14 @@ def scale(width, height):
     layer.get_image().scale(width, height)  # noqa: F821
 
 
+def switch_channels(*active):
+    """Those of the names given stay on."""
+    image = layer.get_image()  # noqa: F821
+    grey = image.get_base_type() == Gimp.ImageBaseType.GRAY  # noqa: F821
+    for name in ("GRAY",) if grey else ("RED", "GREEN", "BLUE"):
+        image.set_component_active(getattr(Gimp.ChannelType, name), name in active)  # noqa: F821
+
+
 def vary_layers():
     """The topmost layer hidden, the one below it smaller, all selected."""
     image = layer.get_image()  # noqa: F821

@@ -12,7 +12,8 @@ from session import outline
 
 def told(session, step, begun, failures):
     """A failed step: its reason, the widgets and the screen."""
-    subprocess.run(["import", "-window", "root", str(session.work / f"failed{failures}.png")], check=False)
+    command = ["grim"] if desktop.WAYLAND else ["import", "-window", "root"]
+    subprocess.run([*command, str(session.work / f"failed{failures}.png")], check=False)
     print(f"not ok - {step}\n# {time.monotonic() - begun:.1f} s")
     print("\n".join("# " + line for line in (traceback.format_exc() + outline(desktop.application("grainless")))
                     .splitlines()), flush=True)

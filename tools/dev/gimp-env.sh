@@ -9,6 +9,7 @@
 #
 # --gui      gives it a display of its own: Xvfb, a window manager, D-Bus and the accessibility bus, all ended with it.
 #            GRAINLESS_SCREEN=WIDTHxHEIGHT says how large (1600x1000); with GDK_SCALE=2 as on a screen of fine pixels.
+#            GRAINLESS_WAYLAND=SCALE makes it a Wayland display without a screen (sway), of that scale.
 # --kept     keeps an earlier profile, which spares GIMP the ten seconds of asking every plug-in what it offers.
 # --desktop  leaves it the user's session, and keeps an earlier profile: GIMP opened by hand.
 #
@@ -89,20 +90,39 @@ finish() {
     exit "$status"
 }
 
-run_in_own_display() {
+start_x() {
     local display=$profile/display
-    trap finish EXIT
-    trap 'exit 143' TERM
-    trap 'exit 130' INT
-    # Sockets have short names: a profile deep in a build tree would be too long.
-    runtime=$(mktemp -d "${TMPDIR:-/tmp}/grainless-gui.XXXXXX")
-    export XDG_RUNTIME_DIR=$runtime GDK_BACKEND=x11
-
+    export GDK_BACKEND=x11
     Xvfb -displayfd 3 -screen 0 "${GRAINLESS_SCREEN:-1600x1000}x24" -nolisten tcp 3>"$display" >"$profile/xvfb.log" 2>&1 &
     started+=($!)
     wait_for "Xvfb, the display without a screen" test -s "$display"
     DISPLAY=:$(<"$display")
     export DISPLAY
+}
+
+# Windows beside each other, without decorations, dialogs above them.
+start_wayland() {
+    export GDK_BACKEND=wayland XDG_SESSION_TYPE=wayland SWAYSOCK=$XDG_RUNTIME_DIR/sway WAYLAND_DISPLAY=wayland-1
+    cat >"$profile/sway" <<SWAY
+output * resolution ${GRAINLESS_SCREEN:-1600x1000} scale $GRAINLESS_WAYLAND
+xwayland disable
+default_border none
+default_floating_border none
+SWAY
+    env -u WAYLAND_DISPLAY WLR_BACKENDS=headless WLR_RENDERER=pixman WLR_LIBINPUT_NO_DEVICES=1 \
+        sway --config "$profile/sway" >"$profile/sway.log" 2>&1 &
+    started+=($!)
+    wait_for "sway, the Wayland display without a screen" swaymsg -t get_outputs
+}
+
+run_in_own_display() {
+    trap finish EXIT
+    trap 'exit 143' TERM
+    trap 'exit 130' INT
+    # Sockets have short names: a profile deep in a build tree would be too long.
+    runtime=$(mktemp -d "${TMPDIR:-/tmp}/grainless-gui.XXXXXX")
+    export XDG_RUNTIME_DIR=$runtime
+    if [[ ${GRAINLESS_WAYLAND:-} ]]; then start_wayland; else start_x; fi
 
     # The session bus takes along what it started (the accessibility bus), so it is ended after the command only.
     dbus-daemon --session --nofork --print-address=3 3>"$profile/bus" >"$profile/dbus.log" 2>&1 &
@@ -111,9 +131,11 @@ run_in_own_display() {
     DBUS_SESSION_BUS_ADDRESS=$(<"$profile/bus")
     export DBUS_SESSION_BUS_ADDRESS
 
-    openbox >"$profile/openbox.log" 2>&1 &
-    started+=($!)
-    wait_for "openbox, the window manager" xdotool get_num_desktops
+    if [[ ! ${GRAINLESS_WAYLAND:-} ]]; then
+        openbox >"$profile/openbox.log" 2>&1 &
+        started+=($!)
+        wait_for "openbox, the window manager" xdotool get_num_desktops
+    fi
     # Asking for the accessibility bus starts it.
     wait_for "the accessibility bus" dbus-send --session --print-reply --dest=org.a11y.Bus /org/a11y/bus org.a11y.Bus.GetAddress
 
