@@ -228,7 +228,7 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
   Params params = *given;
   params.scales = 1;
   Plan plan = make_plan(params, request.shape().format, *noise);
-  plan.bend = {};
+  set_bend(plan, {}, noise->range);
   plan.valid = volume.valid;
   run(
       VolumeWork(plan, volume, pixels, callbacks), params,

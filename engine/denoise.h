@@ -116,7 +116,7 @@ class Engine {
   static bool looks_at_whole(const Params& params, PixelFormat format);
 
   // NoiseModel::range of a whole image, for a sigma that is given. Quick: looks at some pixels, and
-  // at none of integers.
+  // at none of integers without alpha.
   Status range(const ConstImage& whole, PictureRange& range);
 
   // What a picture shows of its noise, in part of it or all over: engine/noise/curve.h. The image

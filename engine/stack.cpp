@@ -55,12 +55,12 @@ AbiTile tile_of(const ConstImage& source, const MutableImage& target) {
           source.data,  source.row_bytes, target.data, target.row_bytes};
 }
 
-Plan pixel_plan(PixelFormat format, float detail, ValueRange valid = kAnyFinite) {
+Plan pixel_plan(PixelFormat format, float detail) {
   Plan plan{};
   plan.format = format;
   plan.channels = format.colours();
   plan.detail = detail;
-  plan.valid = valid;
+  plan.valid = kAnyFinite;
   return plan;
 }
 
@@ -195,7 +195,9 @@ void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run)
     mix(i, filtered);
     done += static_cast<double>(rect[i].area());
   }
-  const Plan plan = pixel_plan(own_.format, detail, stack_.fusion.valid);
+  Plan plan = pixel_plan(own_.format, detail);
+  plan.valid = stack_.fusion.valid;
+  std::copy_n(stack_.fusion.hidden, kMaxChannels, plan.hidden);
   const AbiTile tile = tile_of(own_, target_);
   const Planes own = planes_from_pixels(plan, tile, target_.rect, pool_);
   pixels_from_planes(plan, tile, own, result_, pool_);
@@ -207,7 +209,10 @@ StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
                           const NoiseModel& noise) {
   StackPlan stack{make_fusion_plan(params, depth, channels, noise), params, noise, 0};
   stack.params.detail = 0;
-  stack.fusion.valid = fused_plan(stack, 1).valid;
+  Plan picture = fused_plan(stack, 1);
+  set_bend(picture, {}, noise.range);
+  stack.fusion.valid = picture.valid;
+  std::copy_n(picture.hidden, kMaxChannels, stack.fusion.hidden);
   for (int32_t layers = 1; layers <= 2 * depth + 1; ++layers) {
     for (int32_t i = 0; i <= last_run(layers); ++i) {
       stack.halo = std::max(stack.halo, fused_plan(stack, run_count(i, layers)).halo);

@@ -11,10 +11,6 @@ namespace {
 constexpr int kBlockX = 32, kBlockY = 8;
 constexpr int kWideX = kBlockX + 2 * kFillRadius, kWideY = kBlockY + 2 * kFillRadius;
 
-struct Colour {
-  float plane[kMaxChannels];
-};
-
 __device__ const uint8_t* pixel_at(const DevicePixels& pixels, int x, int y) {
   return static_cast<const uint8_t*>(pixels.data) + (y - pixels.rect.y) * pixels.row_bytes +
          static_cast<size_t>(x - pixels.rect.x) * pixels.format.pixel_bytes();
@@ -62,9 +58,9 @@ __device__ Colour mean_around(const DevicePixels& pixels, int x, int y, const ui
     }
   }
   for (int c = 0; c < kMaxChannels; ++c) {
-    sum.plane[c] = count > 0 ? sum.plane[c] / static_cast<float>(count) : 0.0f;
+    sum.plane[c] /= static_cast<float>(count);
   }
-  return sum;
+  return count > 0 ? sum : pixels.hidden;
 }
 
 __device__ DevicePixels layer_of(DevicePixels pixels, const LayerSteps& steps, int layer) {
@@ -104,7 +100,7 @@ __global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const La
   any = __syncthreads_or(any);
   if (usable) return;
   const uint8_t* corner = valid + threadIdx.y * kWideX + threadIdx.x;
-  put(planes, x, y, any ? mean_around<kBent>(pixels, x, y, corner) : Colour{});
+  put(planes, x, y, any ? mean_around<kBent>(pixels, x, y, corner) : pixels.hidden);
 }
 
 __device__ void copy_bytes(uint8_t* to, const uint8_t* from, int bytes) {

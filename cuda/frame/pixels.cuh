@@ -7,6 +7,11 @@
 
 namespace grainless::cuda {
 
+// A pixel of all planes.
+struct Colour {
+  float plane[kMaxChannels];
+};
+
 // Interleaved pixels of one rectangle of the image, in device memory.
 struct DevicePixels {
   PixelFormat format;
@@ -16,6 +21,7 @@ struct DevicePixels {
   size_t row_bytes;
   ValueRange valid;  // Plan::valid
   ToneBend bend;     // Plan::bend
+  Colour hidden;     // Plan::hidden
 };
 
 // What pixels_from_planes() fills.
@@ -33,7 +39,7 @@ struct LayerSteps {
 
 // Fills planes, whose rectangle lies in pixels.rect. An invalid pixel (transparent, not within
 // `valid`) becomes, plane by plane, the mean of the valid pixels within kFillRadius, summed in
-// raster order, or 0 without any.
+// raster order, or `hidden` without any.
 void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, cudaStream_t stream,
                         const LayerSteps& steps = {});
 

@@ -25,6 +25,10 @@ inline size_t plane_bytes(const Plan& plan, int width, int height) {
   return aligned(sizeof(float) * plane_stride(width) * height * plan.channels);
 }
 
+inline Colour hidden_of(const Plan& plan) {
+  return {{plan.hidden[0], plan.hidden[1], plan.hidden[2]}};
+}
+
 // Cuts a slot's arena into the buffers of one run.
 class Cutter {
  public:
@@ -41,7 +45,7 @@ class Cutter {
     return {plan.format, {0, 0, tile.image_width, tile.image_height},
             rect,        take(row * rect.height),
             row,         plan.valid,
-            plan.bend};
+            plan.bend,   hidden_of(plan)};
   }
   DevicePlanes planes(const Plan& plan, const Rect& rect) {
     return {static_cast<float*>(take(plane_bytes(plan, rect.width, rect.height))), plan.channels,

@@ -39,7 +39,8 @@ struct SlabBuffers {
               memory.take(layer_bytes * slab.in_layers),
               row_bytes(plan, slab.width),
               plan.valid,
-              plan.bend};
+              plan.bend,
+              hidden_of(plan)};
     planes.data = static_cast<float*>(
         memory.take(plane_stack_bytes(plan, slab.width, slab.height, slab.in_layers)));
     scratch_bytes = memory.left();

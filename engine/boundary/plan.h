@@ -203,13 +203,14 @@ struct LevelPlan {
 struct Plan {
   int32_t method;  // Method
   PixelFormat format;
-  int32_t channels;     // colour planes: 1 grey, 3 luma and chroma
-  int32_t smallest;     // images with a side under this come back unchanged
-  int32_t halo;         // pixels round a pixel that its result may depend on
-  ValueRange valid;     // colour values outside are left as they are, and no patch sees them
-  ToneBend bend;        // of colours, before they become planes
-  float detail;         // 0..1 of the removed luma comes back
-  int32_t level_count;  // level[0] is full resolution; see pyramid.h
+  int32_t channels;            // colour planes: 1 grey, 3 luma and chroma
+  int32_t smallest;            // images with a side under this come back unchanged
+  int32_t halo;                // pixels round a pixel that its result may depend on
+  ValueRange valid;            // colour values outside are left as they are, and no patch sees them
+  ToneBend bend;               // of colours, before they become planes
+  float hidden[kMaxChannels];  // planes' values where no valid pixel lies within kFillRadius
+  float detail;                // 0..1 of the removed luma comes back
+  int32_t level_count;         // level[0] is full resolution; see pyramid.h
   LevelPlan level[kMaxLevels];
 };
 static_assert(std::is_trivially_copyable_v<Plan> && std::is_standard_layout_v<Plan>);

@@ -38,8 +38,11 @@ std::string confidence_text(Confidence confidence);
 // single pixels. Usual pictures keep to about black..white and are all taken to have these values.
 struct PictureRange {
   float low = 0, middle = 127.5f, high = 255;
+  // The colour that stands for pixels far from all visible ones: the visible ones' mean.
+  float mean[kMaxChannels] = {};
 
-  bool is_usual() const { return low >= -127.5f && high <= 382.5f; }
+  bool is_usual() const { return low >= kLeastUsual && high <= kMostUsual; }
+  static constexpr float kLeastUsual = -127.5f, kMostUsual = 382.5f;
 };
 
 // Standard deviation of the noise, in 8-bit steps of the perceptual encoding, a channel of the

@@ -48,7 +48,8 @@ double whites(const PictureRange& range) {
 }
 
 bool has_range(PixelFormat format) {
-  return format.component == Component::kHalf || format.component == Component::kFloat;
+  return format.has_alpha() || format.component == Component::kHalf ||
+         format.component == Component::kFloat;
 }
 
 PictureRange picture_range(std::span<const ConstImage> images) {
@@ -89,15 +90,27 @@ void RangeMeter::add_pixel(const ConstImage& band, int32_t x, int32_t y) {
       usual_ = usual_ && is_within_usual(value);
     }
     values_.push_back(value);
+    mean_[c].sum += value;
+    ++mean_[c].count;
   }
 }
 
 PictureRange RangeMeter::range() {
-  if (usual_) return {};
-  const auto last = static_cast<int64_t>(values_.size()) - 1;
-  const PictureRange range{ranked(last / kThousandth), ranked(last / 2),
-                           ranked(last - last / kThousandth)};
-  return range.is_usual() ? PictureRange() : range;
+  PictureRange range;
+  if (!usual_) {
+    const auto last = static_cast<int64_t>(values_.size()) - 1;
+    const PictureRange found{ranked(last / kThousandth), ranked(last / 2),
+                             ranked(last - last / kThousandth)};
+    if (!found.is_usual()) range = found;
+  }
+  for (int32_t c = 0; c < kMaxChannels; ++c) {
+    const Mean& mean = mean_[c];
+    if (mean.count == 0) continue;
+    const auto value = static_cast<float>(mean.sum / static_cast<double>(mean.count));
+    range.mean[c] = std::clamp(value, std::min(range.low, PictureRange::kLeastUsual),
+                               std::max(range.high, PictureRange::kMostUsual));
+  }
+  return range;
 }
 
 float RangeMeter::ranked(int64_t rank) {

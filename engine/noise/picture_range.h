@@ -15,7 +15,8 @@ namespace grainless {
 // Of all of the images together (a volume's layers), which are whole and of one format. Taken from
 // some 260,000 pixels, evenly spread. A value beyond black or white counts as far as its
 // surroundings hold as much: that of a single pixel, or of a few, is not the picture's. Integers
-// and pictures about black..white have the range 0..255.
+// and pictures about black..white have the range 0..255. Where no pixel can be hidden, there is no
+// mean.
 PictureRange picture_range(std::span<const ConstImage> images);
 
 // The same of pictures that pass by in bands of rows.
@@ -41,12 +42,17 @@ class RangeMeter {
   int32_t step_ = 0;  // between pixels that are looked at; 0: none are
   std::vector<float> values_;
   bool usual_ = true;
+  struct Mean {
+    double sum = 0;
+    int64_t count = 0;
+  };
+  Mean mean_[kMaxChannels];
 };
 
 // How many times wider than a usual picture's; at least 1.
 double whites(const PictureRange& range);
 
-// Whether the pixels decide it: all other formats have the usual range.
+// Whether the pixels decide it: all other formats have the usual range, and hide nothing.
 bool has_range(PixelFormat format);
 
 }  // namespace grainless

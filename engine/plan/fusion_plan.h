@@ -40,7 +40,8 @@ inline constexpr int32_t kRepeatRadius = 3;
 
 struct FusionPlan {
   int32_t channels, depth;
-  ValueRange valid;  // as in Plan
+  ValueRange valid;  // as in Plan, as is hidden
+  float hidden[kMaxChannels];
   int32_t levels;
   // 1 / (2 sigma^2 channels): what a squared difference adds to D.
   float gain[kFusionLevels][kMaxChannels];

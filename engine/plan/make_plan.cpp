@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/boundary/pixel_math.h"
 #include "engine/boundary/pyramid.h"
 #include "engine/methods.h"
 #include "level_request.h"
@@ -110,7 +111,7 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise
   plan.method = params.method;
   plan.format = format;
   plan.channels = format.colours();
-  plan.bend = noise.bend;
+  set_bend(plan, noise.bend, noise.range);
   plan.detail = static_cast<float>(params.detail / 100);
   plan.level_count = level_count(params, noise);
   const MatchSpan span = match_span(noise);
@@ -121,6 +122,20 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise
   plan.halo = kFillRadius + pyramid_reach(plan.level, plan.level_count);
   plan.smallest = method_row(params.method).smallest(plan.level[0]);
   return plan;
+}
+
+void set_bend(Plan& plan, const ToneBend& bend, const PictureRange& range) {
+  plan.bend = bend;
+  float colour[kMaxChannels] = {};
+  for (int32_t c = 0; c < plan.channels; ++c) {
+    colour[c] = bend.enabled != 0 ? bent(bend, range.mean[c]) : range.mean[c];
+  }
+  plan.hidden[0] = colour[0];
+  if (plan.channels == 1) return;
+  const Yuv yuv = yuv_from_rgb({colour[0], colour[1], colour[2]});
+  plan.hidden[0] = yuv.y;
+  plan.hidden[1] = yuv.u;
+  plan.hidden[2] = yuv.v;
 }
 
 }  // namespace grainless

@@ -22,4 +22,7 @@ Params audible_params(const Params& params, const double* sigma, int32_t channel
 // under kLeastSigma then, a level or a channel of one, is copied. params must be valid.
 Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise);
 
+// Sets plan.bend, and plan.hidden, the planes of the bent range.mean.
+void set_bend(Plan& plan, const ToneBend& bend, const PictureRange& range);
+
 }  // namespace grainless

@@ -300,6 +300,39 @@ TEST(ContractBend, AgreesWithTheCpu) {
 }
 
 // Floats far beyond white, and single values that no patch may see.
+// Hidden pixels have no part: what stands for them is the colour of what is seen, near and far.
+TEST(ContractHidden, AConstantStaysBesideHiddenPixels) {
+  constexpr PixelFormat kFormat{Component::kU16, 4};
+  constexpr float kColour[] = {12.5f, 76.25f, 201.75f, 255.0f};
+  TestImage image(kFormat, 150, 90);
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      const bool seen = intersect({100, 40, 20, 8}, {x, y, 1, 1}).area() > 0;
+      for (int32_t c = 0; c < 4; ++c) image.set(x, y, c, seen ? kColour[c] : 0.0f);
+    }
+  }
+  Engine engine({g_module_dir, 2});
+  for (const char* method : {"bm3d", "nlm", "dct"}) {
+    for (const char* scales : {"1", "3"}) {
+      Params params;
+      params.auto_sigma = false;
+      params.sigma = 30;
+      params.device = g_device;
+      for (const auto& [key, value] : {std::pair{"method", method}, {"scales", scales}}) {
+        ASSERT_TRUE(set_param(params, key, value).ok());
+      }
+      TestImage result = image;
+      NoiseModel noise;
+      Report report;
+      ASSERT_TRUE(engine.noise_for(params, image.view(), {}, noise, nullptr).ok());
+      ASSERT_TRUE(engine.denoise(params, noise, image.view(), result.target(), {}, report).ok());
+      EXPECT_TRUE(report.changed);
+      EXPECT_TRUE(report.fallbacks.empty());
+      EXPECT_LE(largest_difference(result, image), 1.0f / 257) << method << ", scales " << scales;
+    }
+  }
+}
+
 TEST(ContractRange, AgreesWithTheCpuBeyondWhite) {
   Engine engine({g_module_dir, 2});
   for (const MethodRow& row : method_rows()) {

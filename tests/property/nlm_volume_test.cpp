@@ -256,7 +256,7 @@ class VolumePartTest : public testing::TestWithParam<PartCase> {
     }
     params_ = volume_params(test.search, test.patch);
     params_.detail = 20;
-    noise_ = white_noise(test.format.colours(), kSigma);
+    ASSERT_TRUE(engine_.volume_noise(params_, views(layers_), {}, noise_, nullptr).ok());
     whole_ = layers_;
     ASSERT_TRUE(
         engine_.denoise_volume(params_, test.depth, views(layers_), targets(whole_), {}, report_)

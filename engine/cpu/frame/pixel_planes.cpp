@@ -38,10 +38,11 @@ inline Colour load_colour(const void* pixel, PixelFormat format, const ToneBend&
                            : load_colour<false>(pixel, format, bend);
 }
 
-// What is valid, and how it is bent: the plan's.
+// What is valid, how it is bent and what stands for the hidden: the plan's.
 struct Reading {
   ValueRange valid;
   const ToneBend& bend;
+  const float (&hidden)[kMaxChannels];
 };
 
 // Returns how many pixels of the row are invalid. The format is a template argument so that the
@@ -112,7 +113,7 @@ void fill_pixel(const ConstImage& image, const Reading& reading, int32_t x, int3
     }
   }
   for (int32_t c = 0; c < planes.channels(); ++c) {
-    *planes.at(c, x, y) = count > 0 ? sum[c] / static_cast<float>(count) : 0.0f;
+    *planes.at(c, x, y) = count > 0 ? sum[c] / static_cast<float>(count) : reading.hidden[c];
   }
 }
 
@@ -146,7 +147,7 @@ void fill_row(const ConstImage& image, const Reading& reading, int32_t y, Planes
     if (near[x - rect.x]) {
       fill_pixel(image, reading, x, y, planes);
     } else {
-      for (int32_t c = 0; c < planes.channels(); ++c) *planes.at(c, x, y) = 0.0f;
+      for (int32_t c = 0; c < planes.channels(); ++c) *planes.at(c, x, y) = reading.hidden[c];
     }
   }
 }
@@ -191,7 +192,7 @@ void store_pixel(const Plan& plan, const Layers& layers, int32_t x, int32_t y, c
 Planes planes_from_pixels(const Plan& plan, const AbiTile& tile, const Rect& rect,
                           ThreadPool& pool) {
   const ConstImage image = source_image(plan, tile);
-  const Reading reading{plan.valid, plan.bend};
+  const Reading reading{plan.valid, plan.bend, plan.hidden};
   const LoadRow load =
       plan.bend.enabled != 0 ? load_row_for<true>(plan.format) : load_row_for<false>(plan.format);
   Planes planes(plan.channels, rect);

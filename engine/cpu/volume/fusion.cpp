@@ -72,6 +72,7 @@ class Tile {
     pixels_.format = source.layers.front().format;
     pixels_.channels = plan.channels;
     pixels_.valid = plan.valid;
+    std::copy_n(plan.hidden, kMaxChannels, pixels_.hidden);
   }
 
   void run(const Rect& rect, Fused& result);

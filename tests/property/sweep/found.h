@@ -38,6 +38,7 @@ inline constexpr const char* kFound[] = {
     // What has no visible pixel near is black to its neighbours' windows.
     "method=nlm width=4 height=23 channels=2 content=black alpha=clear spoiled=4 seed=383008 "
     "grain=0.02322",
+    "width=11 height=8 channels=2 content=constant alpha=clear spoiled=2 seed=229504",
     "method=nlm sigma=75.354882 search=31 depth=2 width=6 height=25 layers=4 format=u16 channels=3",
 };
 
