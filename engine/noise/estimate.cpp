@@ -167,12 +167,29 @@ double tempered(double sigma, double harmless, double doubtful, double clear) {
   return harmless + above * (clear - harmless);
 }
 
-double tempered_grey(double sigma) {
-  return tempered(sigma, kHarmlessGrey, 3.6, 4.4);
+// What of weak noise is not a picture's own grain: that of scans and old test pictures is as strong
+// (1 to 2) and belongs to them. White noise halves from level to level; grain keeps some sqrt(2)
+// times as much of it, whose square is twice. Where texture hides the half resolution, a share.
+double beyond_grain(const Measured& m) {
+  constexpr double kSure = 0.78, kLeastShare = 0.5;
+  const double fine = m.fine.sigma * m.fine.sigma, halved = 4 * m.halved * m.halved;
+  const double grain = std::max(0.0, halved - fine);
+  return kSure * std::sqrt(std::max(fine - grain, kLeastShare * fine));
 }
 
-double tempered_luma(double sigma) {
-  return tempered(sigma, kHarmlessLuma, 5.0, 6.5);
+double harmless_grey(const Measured& m) {
+  return std::min(kHarmlessGrey, beyond_grain(m));
+}
+
+double tempered_grey(const Measured& m) {
+  return tempered(m.fine.sigma, harmless_grey(m), 3.6, 5.0);
+}
+
+// As far as the three colours are independent, chroma tells how much of luma is noise.
+double tempered_luma(double sigma, double expected) {
+  constexpr double kOverExpected = 1.7;
+  const double most = expected > kLeast ? kOverExpected * expected : HUGE_VAL;
+  return tempered(sigma, std::min({sigma, kHarmlessLuma, most}), 5.0, 6.5);
 }
 
 void estimate_grey(const Measured& luma, NoiseKind kind, NoiseModel& noise) {
@@ -182,9 +199,10 @@ void estimate_grey(const Measured& luma, NoiseKind kind, NoiseModel& noise) {
   } else if (kind == NoiseKind::kCamera) {
     set_white(noise, 0, luma.fine.sigma);
   } else if (is_surely_white(luma)) {
-    set_white(noise, 0, tempered_grey(luma.fine.sigma));
+    set_white(noise, 0, tempered_grey(luma));
   } else {
-    set_little(noise, 0, luma, kHarmlessGrey);
+    set_white(noise, 0, harmless_grey(luma));
+    if (luma.fine.sigma > kHarmlessGrey) noise.confidence = Confidence::kUnsure;
   }
 }
 
@@ -273,21 +291,23 @@ void set_chroma(const Measured* m, NoiseKind kind, double luma, double most, Noi
   }
 }
 
-// White noise of luma, when there is; negative otherwise. Texture is mostly colourless: where both
-// chroma channels hold white noise, the three colours do, and independent noise of R, G and B has
-// var Y = (var U + var V) / 2.
+// White noise of luma, when there is; negative otherwise. Texture and a scan's grain are mostly
+// colourless: where both chroma channels hold white noise, the three colours do, and independent
+// noise of R, G and B has var Y = (var U + var V) / 2. What luma holds beyond that, while it is
+// weak, is the picture's own.
 double white_luma(const Measured* m, NoiseKind kind) {
+  constexpr double kMostGrain = 3.6;
   const double u = m[1].fine.sigma, v = m[2].fine.sigma, fine = m[0].fine.sigma;
   const double expected = std::sqrt(0.5 * (u * u + v * v));
   if (is_white(m[1], kind) && is_white(m[2], kind) && expected > kLeast && fine >= 0.7 * expected &&
-      fine <= 1.5 * expected) {
+      fine <= std::max(1.5 * expected, kMostGrain)) {
     return expected;
   }
   if (kind == NoiseKind::kCamera) {
     const bool three = is_white(m[1]) && is_white(m[2]) && expected > kLeast;
     return is_white(m[0]) || (three && fine >= 0.7 * expected) ? fine : -1.0;
   }
-  return is_white(m[0], kind) ? tempered_luma(fine) : -1.0;
+  return is_white(m[0], kind) ? tempered_luma(fine, expected) : -1.0;
 }
 
 void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {

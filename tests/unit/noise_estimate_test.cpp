@@ -352,6 +352,49 @@ TEST(NoiseEstimate, CleanPicturesOfAllKindsAreNotHarmed) {
   for (int32_t channels : {1, 3}) expect_harmless(estimate_bytes(grainy(channels)), "grain");
 }
 
+// The grain of a scan: blurred a little, so that it doesn't halve from level to level.
+Picture with_grain(int32_t channels, double sigma) {
+  constexpr int32_t kWide = 322, kHigh = 258;
+  std::mt19937 random(77);
+  std::normal_distribution<double> normal;
+  std::vector<double> noise(static_cast<size_t>(kWide) * kHigh);
+  for (double& value : noise) value = normal(random);
+  const auto at = [&](int32_t x, int32_t y) { return noise[static_cast<size_t>(y) * kWide + x]; };
+  // 0.85 in the middle and 0.13 beside it: 0.85^2 + 4 * 0.13^2 = 0.79.
+  const auto grain = [&](int32_t x, int32_t y) {
+    return (0.85 * at(x + 1, y + 1) +
+            0.13 * (at(x, y + 1) + at(x + 2, y + 1) + at(x + 1, y) + at(x + 1, y + 2))) /
+           std::sqrt(0.79);
+  };
+  return draw(channels, kWide - 2, kHigh - 2, [&](int32_t x, int32_t y, int32_t c) {
+    return hills(x, y, c) + sigma * grain(x, y);
+  });
+}
+
+// What a picture had before weak noise came to it is its own: filtering it away loses more than
+// the noise is worth.
+TEST(NoiseEstimate, WeakNoiseIsToldFromAPicturesOwnGrain) {
+  Picture grey = with_grain(1, 2.4);
+  add_noise(grey, 1, 3);
+  const float found = estimate(grey.image()).sigma[0][0];
+  EXPECT_GT(found, 0.5f);
+  EXPECT_LT(found, 1.2f);  // the finest band of both shows 1.4
+  Picture colour = with_grain(3, 1.6);
+  add_noise(colour, 1, 3);
+  const NoiseModel noise = estimate(colour.image());
+  EXPECT_NEAR(noise.sigma[0][1], 1.0, 0.15);
+  EXPECT_NEAR(noise.sigma[0][0], 1.0, 0.15);  // the finest band of both shows 1.6
+}
+
+// Stronger noise is what it was, whatever grain there is.
+TEST(NoiseEstimate, GrainDoesNotHideNoise) {
+  for (const int32_t channels : {1, 3}) {
+    Picture picture = with_grain(channels, 1.6);
+    add_noise(picture, 6, 3);
+    EXPECT_NEAR(estimate(picture.image()).sigma[0][0], 6.1, 0.4);
+  }
+}
+
 TEST(NoiseEstimate, NoiseIsStillMeasuredOnWhatIsDrawn) {
   for (const Scene& scene : {Scene(text), Scene(stars), Scene(hills)}) {
     for (int32_t channels : {1, 3}) {
