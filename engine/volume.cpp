@@ -18,7 +18,7 @@ constexpr int64_t kSharedVoxels = int64_t{1} << 22;
 
 // Runs a device gets one after the other, so that the last ones end at the same time and transfers
 // go beside kernels.
-constexpr int32_t kTurns = 2;
+constexpr int32_t kTurns = 2, kStreams = 2;
 
 // From a multiple of kVolumeCut on.
 Rect cut_from(const Rect& rect) {
@@ -60,8 +60,8 @@ Rect VolumeWork::grown(const Rect& tile) const {
 }
 
 // A backend that takes one run at a time cuts its slab itself.
-TileSize VolumeWork::choose_tile(const Backend& backend, int32_t devices) const {
-  const int32_t streams = std::max(1, backend.concurrency());
+Cut VolumeWork::choose_cut(const Backend& backend, int32_t devices) const {
+  const int32_t streams = std::clamp(backend.concurrency(), 1, kStreams);
   const int32_t layers = area().height;
   const auto least =
       static_cast<int32_t>(std::min<int64_t>(kSharedVoxels / cut_.area() + 1, layers));
@@ -74,7 +74,7 @@ TileSize VolumeWork::choose_tile(const Backend& backend, int32_t devices) const 
   };
   while (slab > 1 && !fits(slab)) slab = (slab + 1) / 2;
   if (!fits(slab)) throw_no_room(budget);
-  return {1, slab};
+  return {{1, slab}, streams};
 }
 
 void VolumeWork::run(Backend& backend, const Rect& tile, const Callbacks& callbacks,

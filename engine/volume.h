@@ -27,7 +27,7 @@ class VolumeWork final : public TileWork {
   Rect area() const override { return {0, first_, 1, static_cast<int32_t>(targets_.size())}; }
   const Callbacks& callbacks() const override { return callbacks_; }
   int32_t smallest_side() const override { return 1; }
-  TileSize choose_tile(const Backend& backend, int32_t devices) const override;
+  Cut choose_cut(const Backend& backend, int32_t devices) const override;
   void run(Backend& backend, const Rect& tile, const Callbacks& callbacks,
            AbiTiming* timing) const override;
 

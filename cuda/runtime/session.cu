@@ -19,6 +19,8 @@ namespace {
 // Left to the desktop and to other programs when there is no limit.
 constexpr uint64_t kLeastReserve = uint64_t{256} << 20;
 
+constexpr auto kAsk = std::chrono::milliseconds(5);  // between questions whether to stop
+
 }  // namespace
 
 uint64_t tile_bytes(const Plan& plan, int width, int height) {
@@ -160,6 +162,25 @@ void Session::reserve(RunSlot& slot, size_t bytes) {
   peak_ = std::max(peak_, held());
 }
 
+// Returns when they are done and their results are numbers.
+void Session::in_turn(RunSlot& slot, const AbiCallbacks* callbacks,
+                      const std::function<void()>& kernels) {
+  const cudaStream_t stream = slot.stream.get();
+  {
+    std::unique_lock turn(turn_, std::defer_lock);
+    while (!turn.try_lock_for(kAsk)) throw_if_cancelled(callbacks);
+    if (turn_over_ != nullptr) {
+      check(cudaStreamWaitEvent(stream, turn_over_), "waiting for a turn");
+    }
+    check(cudaEventRecord(slot.begun.get(), stream), "timing");
+    kernels();
+    check(cudaEventRecord(slot.computed.get(), stream), "timing");
+    turn_over_ = slot.computed.get();
+  }
+  wait_for(slot.computed.get(), callbacks);
+  slot.throw_if_not_finite();
+}
+
 void Session::compute(RunSlot& slot, const Plan& plan, const AbiTile& tile,
                       const AbiCallbacks* callbacks) {
   const cudaStream_t stream = slot.stream.get();
@@ -178,16 +199,14 @@ void Session::compute(RunSlot& slot, const Plan& plan, const AbiTile& tile,
   const AbiLayer to{tile.target, tile.target_row_bytes};
   upload(slot, {&from, tile.in.height}, pixels, callbacks);
   check(cudaEventRecord(slot.uploaded.get(), stream), "timing");
-  check(cudaEventRecord(slot.begun.get(), stream), "timing");
-  planes_from_pixels(pixels, source, stream);
-  run_levels(plan, job);
-  spoil_on_demand(target, stream);
-  slot.clear_not_finite();
-  pixels_from_planes(pixels, source, target, {output, plan.detail, slot.not_finite()}, stream);
-  slot.fetch_not_finite();
-  check(cudaEventRecord(slot.computed.get(), stream), "timing");
-  wait_for(slot.computed.get(), callbacks);
-  slot.throw_if_not_finite();
+  in_turn(slot, callbacks, [&] {
+    planes_from_pixels(pixels, source, stream);
+    run_levels(plan, job);
+    spoil_on_demand(target, stream);
+    slot.clear_not_finite();
+    pixels_from_planes(pixels, source, target, {output, plan.detail, slot.not_finite()}, stream);
+    slot.fetch_not_finite();
+  });
   download(slot, output, {&to, tile.out.height}, callbacks);
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 
 #include "cuda/frame/method.cuh"
@@ -15,7 +16,8 @@
 
 namespace grainless::cuda {
 
-inline constexpr uint32_t kConcurrency = 2;  // one run's transfers beside the other's kernels
+// One run's transfers beside another's kernels, and several hosts' threads that copy pixels.
+inline constexpr uint32_t kConcurrency = 4;
 
 // Device bytes of one run whose tile reads width x height pixels.
 uint64_t tile_bytes(const Plan& plan, int width, int height);
@@ -84,6 +86,8 @@ class Session {
   void compute_slab(RunSlot& slot, const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
                     const AbiCallbacks* callbacks);
   void compute(RunSlot& slot, const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks);
+  // Queues kernels after those of the run before.
+  void in_turn(RunSlot& slot, const AbiCallbacks* callbacks, const std::function<void()>& kernels);
 
   const int device_;
   const uint64_t limit_;  // 0: none
@@ -92,7 +96,7 @@ class Session {
   std::mutex mutex_;
   std::condition_variable freed_;
   size_t peak_ = 0;
-  // Slabs take turns with their kernels, so that one's transfers go beside the other's kernels and
+  // Runs take turns with their kernels, so that one's transfers go beside another's kernels and
   // each one's time is its own.
   std::timed_mutex turn_;
   cudaEvent_t turn_over_ = nullptr;  // the last one's kernels are done

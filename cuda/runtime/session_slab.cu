@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Slabs of volumes.
-#include <chrono>
 
 #include "arena.h"
 #include "cuda/volume/volume.cuh"
@@ -9,8 +8,6 @@
 
 namespace grainless::cuda {
 namespace {
-
-constexpr auto kAsk = std::chrono::milliseconds(5);  // between questions whether to stop
 
 size_t pixel_stack_bytes(const Plan& plan, int width, int height, int layers) {
   return aligned(row_bytes(plan, width) * height * layers);
@@ -95,23 +92,13 @@ void Session::compute_slab(RunSlot& slot, const Plan& plan, const VolumePlan& vo
   check(cudaEventRecord(slot.started.get(), stream), "timing");
   upload(slot, {slab.source, slab.height}, buffers.tall(0, slab.in_layers), callbacks);
   check(cudaEventRecord(slot.uploaded.get(), stream), "timing");
-  {
-    std::unique_lock turn(turn_, std::defer_lock);
-    while (!turn.try_lock_for(kAsk)) throw_if_cancelled(callbacks);
-    if (turn_over_ != nullptr) {
-      check(cudaStreamWaitEvent(stream, turn_over_), "waiting for a turn");
-    }
-    check(cudaEventRecord(slot.begun.get(), stream), "timing");
+  in_turn(slot, callbacks, [&] {
     run_kernels(
         slot, plan,
         {&volume, slab.layers, slab.in_first, slab.out_first, slab.out_layers, buffers.planes,
          buffers.scratch, buffers.scratch_bytes, stream, callbacks, &slot.pacer},
         buffers);
-    check(cudaEventRecord(slot.computed.get(), stream), "timing");
-    turn_over_ = slot.computed.get();
-  }
-  wait_for(slot.computed.get(), callbacks);
-  slot.throw_if_not_finite();
+  });
   download(slot, buffers.tall(first, slab.out_layers), {slab.target, slab.height}, callbacks);
 }
 

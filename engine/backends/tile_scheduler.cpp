@@ -2,10 +2,12 @@
 #include "tile_scheduler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "engine/sentence.h"
 
@@ -14,6 +16,13 @@ namespace {
 
 constexpr int32_t kSmallestSide = 64;       // below this a tile is nearly all halo
 constexpr int64_t kSharedArea = 512 * 512;  // smaller areas aren't worth a second card
+
+// Bands of rows whose transfers go beside other bands' kernels. With n bands a picture waits for an
+// nth of its transfers, which goes with its bytes, and computes n - 1 halos twice: n is best at the
+// root of the quotient, here rows * bytes a pixel / halo. Measured with BM3D and NLM (RESULTS.md).
+constexpr int64_t kBandBytes = int64_t{8} << 20;
+constexpr double kBandShare = 0.27, kMostBands = 16;
+constexpr int32_t kMemoryShares = 2;  // tiles at once that memory has to have room for
 
 // Sums the progress of tiles in flight; what it reports never falls.
 class ProgressSum {
@@ -54,9 +63,9 @@ class Scheduler {
   void run_on(const std::vector<std::shared_ptr<Backend>>& backends) {
     std::deque<Share> shares;
     for (const auto& backend : backends) {
-      Share share{*backend, {}};
+      Share share{*backend, {}, false};
       const Status status = guard(
-          [&] { share.tile = work_.choose_tile(*backend, static_cast<int32_t>(backends.size())); });
+          [&] { share.cut = work_.choose_cut(*backend, static_cast<int32_t>(backends.size())); });
       if (status.ok()) {
         shares.push_back(share);
       } else {
@@ -93,21 +102,27 @@ class Scheduler {
   // What one backend takes of the work.
   struct Share {
     Backend& backend;
-    TileSize tile;
+    Cut cut;
+    bool begun = false;
   };
 
   // With few tiles a card's second stream would take what another card could begin with.
   int32_t streams_of(const Share& share, size_t shares) {
     const auto all = static_cast<int64_t>(shares);
     std::lock_guard lock(mutex_);
-    const int64_t tiles = (uncut_.tiles(share.tile) + all - 1) / all;
-    return static_cast<int32_t>(std::min<int64_t>(share.backend.concurrency(), tiles));
+    const int64_t tiles = (uncut_.tiles(share.cut.tile) + all - 1) / all;
+    return static_cast<int32_t>(std::min<int64_t>(share.cut.streams, tiles));
   }
 
-  bool take(const Share& share, Rect& tile) {
+  bool take(Share& share, Rect& tile) {
     std::lock_guard lock(mutex_);
     if (uncut_.empty() || stopped() || is_out(share.backend)) return false;
-    tile = uncut_.take(share.tile);
+    TileSize size = share.cut.tile;
+    // Until the first one has arrived nothing is computed.
+    const bool first = !std::exchange(share.begun, true);
+    if (first && share.cut.streams > 1 && uncut_.tiles(size) > 1)
+      size.height = (size.height + 1) / 2;
+    tile = uncut_.take(size);
     return true;
   }
 
@@ -171,8 +186,8 @@ class Scheduler {
       return;
     }
     const TileSize half = halved(tile);
-    share.tile.width = std::min(share.tile.width, half.width);
-    share.tile.height = std::min(share.tile.height, half.height);
+    TileSize& size = share.cut.tile;
+    size = {std::min(size.width, half.width), std::min(size.height, half.height)};
     note(sentence("smaller tiles on %s: %s", {share.backend.name(), status.message()}));
   }
 
@@ -216,10 +231,31 @@ int32_t ImageWork::smallest_side() const {
   return kSmallestSide;
 }
 
-TileSize ImageWork::choose_tile(const Backend& backend, int32_t devices) const {
+int32_t ImageWork::band_rows() const {
+  const Rect& area = target_.rect;
+  const int32_t pixel = plan_.format.pixel_bytes();
+  const auto by_bytes = static_cast<double>(area.area() * pixel / kBandBytes);
+  const double best = kBandShare * std::sqrt(1.0 * area.height * pixel / std::max(1, plan_.halo));
+  const auto bands = std::llround(std::min({best, by_bytes, kMostBands}));
+  return (area.height - 1) / std::max(1, static_cast<int32_t>(bands)) + 1;
+}
+
+Cut ImageWork::choose_cut(const Backend& backend, int32_t devices) const {
+  const uint64_t budget = backend.budget();
+  const int32_t shares = std::clamp(backend.concurrency(), 1, kMemoryShares);
+  TileSize tile = largest_tile(backend, budget / shares, devices);
+  if (shares == 1) return {tile, 1};
+  tile.height = std::min(tile.height, band_rows());
+  const uint64_t bytes =
+      backend.tile_bytes(plan_, tile.width + 2 * plan_.halo, tile.height + 2 * plan_.halo);
+  const auto streams = static_cast<int32_t>(
+      std::min<uint64_t>(budget / std::max<uint64_t>(1, bytes), backend.concurrency()));
+  return {tile, std::max(1, streams)};
+}
+
+TileSize ImageWork::largest_tile(const Backend& backend, uint64_t budget, int32_t devices) const {
   const Rect& area = target_.rect;
   const int32_t parts = area.area() < kSharedArea ? 1 : devices;
-  const uint64_t budget = backend.budget() / std::max(1, backend.concurrency());
   const int32_t side = backend.preferred_side();
   TileSize tile{area.width, area.height};
   int32_t count = 1;

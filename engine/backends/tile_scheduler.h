@@ -11,6 +11,12 @@
 
 namespace grainless {
 
+// What tiles a backend takes, and how many at once.
+struct Cut {
+  TileSize tile;
+  int32_t streams;
+};
+
 // Work that can be cut into tiles of any size, each done by any backend with the same result.
 class TileWork {
  public:
@@ -21,8 +27,9 @@ class TileWork {
   // Tiles whose longer side is under twice this are not cut any further.
   virtual int32_t smallest_side() const = 0;
   // Into what tiles the area is cut for a backend, when `devices` share it: as few as the budget
-  // allows. Throws Error(kOutOfMemory) when that is too little for the smallest tile.
-  virtual TileSize choose_tile(const Backend& backend, int32_t devices) const = 0;
+  // allows and leave one's transfers beside another's kernels. Throws Error(kOutOfMemory) when the
+  // budget is too little for the smallest tile.
+  virtual Cut choose_cut(const Backend& backend, int32_t devices) const = 0;
   virtual void run(Backend& backend, const Rect& tile, const Callbacks& callbacks,
                    AbiTiming* timing) const = 0;
 };
@@ -40,11 +47,14 @@ class ImageWork final : public TileWork {
   Rect area() const override { return target_.rect; }
   const Callbacks& callbacks() const override { return callbacks_; }
   int32_t smallest_side() const override;
-  TileSize choose_tile(const Backend& backend, int32_t devices) const override;
+  Cut choose_cut(const Backend& backend, int32_t devices) const override;
   void run(Backend& backend, const Rect& tile, const Callbacks& callbacks,
            AbiTiming* timing) const override;
 
  private:
+  TileSize largest_tile(const Backend& backend, uint64_t budget, int32_t devices) const;
+  int32_t band_rows() const;
+
   const Plan& plan_;
   const ConstImage& source_;
   const MutableImage& target_;
