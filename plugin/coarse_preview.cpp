@@ -59,8 +59,8 @@ NoiseModel reduced_noise(const NoiseModel& noise, int32_t reduction) {
 }
 
 // Blue comes first, which changes nothing but the sign of a colour difference.
-ConstImage ScreenPixels::image(const ui::Bitmap& level, const Rect& rect) {
-  const int32_t width = level.rect.width, height = level.rect.height;
+ConstImage ScreenPixels::image(const ui::Bitmap& level, int32_t width, int32_t height,
+                               const Rect& rect) {
   if (format_.colours() == 3) {
     return {format_, width, height, level.rect, level.pixels.data(), row_bytes(level)};
   }

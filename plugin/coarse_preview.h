@@ -24,8 +24,8 @@ class ScreenPixels {
   explicit ScreenPixels(int32_t colours) : format_{Component::kU8, colours == 3 ? 4 : 2} {}
 
   PixelFormat format() const { return format_; }
-  // Of a whole level, of which rect is needed: its pixels, or copies of those of rect.
-  ConstImage image(const ui::Bitmap& level, const Rect& rect);
+  // Of a level of width x height, of which rect is needed: its pixels, or copies of those of rect.
+  ConstImage image(const ui::Bitmap& level, int32_t width, int32_t height, const Rect& rect);
   // For a part of a picture of width x height; finish() brings it into the bitmap.
   MutableImage target(ui::Bitmap& bitmap, int32_t width, int32_t height);
   void finish(ui::Bitmap& bitmap) const;

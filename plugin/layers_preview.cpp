@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -15,6 +16,8 @@
 namespace grainless {
 namespace {
 
+constexpr int32_t kSurveyRows = 128;      // measured at once: a row of chunks
+constexpr int64_t kMostOfArea = 1 << 24;  // pixels of a layer in parts that are measured in detail
 constexpr int64_t kSlice = 4000;  // microseconds that one load_some() may take, plus one chunk
 
 constexpr int32_t kLooksAt = 3;  // layers of a stack in one look: GIMP takes 0.1 ms for an answer
@@ -36,6 +39,15 @@ const char* remark_on(const AreaNoise& noise) {
   return "";
 }
 
+// Of a rectangle with more than `most` pixels, so many around its middle.
+Rect middle_of(const Rect& rect, int64_t most) {
+  const double share = std::sqrt(static_cast<double>(most) / static_cast<double>(rect.area()));
+  if (share >= 1) return rect;
+  const auto width = static_cast<int32_t>(rect.width * share);
+  const auto height = static_cast<int32_t>(rect.height * share);
+  return {rect.x + (rect.width - width) / 2, rect.y + (rect.height - height) / 2, width, height};
+}
+
 ui::NoiseConfidence confidence_of(const NoiseModel& noise) {
   const bool sure = noise.confidence == Confidence::kMeasured;  // goes without saying
   return {sure ? "" : confidence_text(noise.confidence), noise.confidence == Confidence::kUnsure};
@@ -49,7 +61,10 @@ LayersPreview::LayersPreview(Engine& engine, LayerFilter& filter, const Drawable
       filter_(filter),
       noise_layers_(filter.noise_layers(static_cast<int32_t>(layers.size()))),
       shown_(shown) {
-  for (GimpDrawable* layer : layers) layers_.push_back(std::make_unique<LoadedLayer>(layer));
+  const bool in_parts = layers.size() == 1 && filter.measure_survey();
+  for (GimpDrawable* layer : layers) {
+    layers_.push_back(std::make_unique<LoadedLayer>(layer, in_parts));
+  }
   next_selection_ = std::make_shared<LayerSelection>(layers.front());
   shown_layer().show(&screen_);
 }
@@ -61,8 +76,14 @@ void LayersPreview::show(int32_t layer) {
   wanted_.reset();
 }
 
-const ui::Bitmap& LayersPreview::original(int32_t level) const {
-  return level == 0 ? screen_.pixels : shown_layer().level(level);
+const ui::Bitmap& LayersPreview::original(int32_t level, const Rect& part) const {
+  const LoadedLayer& layer = shown_layer();
+  const std::tuple wanted{level, part, layer.reads()};
+  if (!original_ || layer.has_level(level) || original_of_ != wanted) {
+    original_ = layer.level_part(level, part);
+    original_of_ = wanted;
+  }
+  return *original_;
 }
 
 ui::PictureColours LayersPreview::colours() const {
@@ -72,13 +93,13 @@ ui::PictureColours LayersPreview::colours() const {
 }
 
 // First what shows, then what its result needs, nearest layers first, and the rest.
-bool LayersPreview::load_some(const Rect& first) {
+bool LayersPreview::load_some(const Rect& first, int32_t level) {
   const int64_t end = g_get_monotonic_time() + kSlice;
   bool done = true;
   if (!unreadable_.ok()) return false;
   const Status status = guard([&] {
-    done = shown_layer().load(first, end) && load_selection(end) && load_wanted(end) &&
-           load_whole({shown_}, end) && load_whole(noise_layers_, end);
+    done =
+        load_shown(first, level, end) && load_selection(end) && load_wanted(end) && load_rest(end);
     complete_ = complete_ || done;
     done = done && check_some(end);
   });
@@ -87,6 +108,69 @@ bool LayersPreview::load_some(const Rect& first) {
     unreadable_ = status;
   }
   return !done;
+}
+
+// Of a layer in parts, what is asked for now stays until all of it has been used.
+bool LayersPreview::load_shown(const Rect& first, int32_t level, int64_t end) {
+  LoadedLayer& layer = shown_layer();
+  if (!in_parts()) return layer.load(first, end);
+  std::vector<Rect> kept{survey_band()};
+  if (wanted_ && !wanted_->reduced) kept.push_back(wanted_->box.rect);
+  if (!layer.has_level(level)) kept.push_back(first);
+  layer.keep(std::move(kept));
+  return layer.has_level(level) ? layer.look_at(first, end) : layer.load(first, end);
+}
+
+bool LayersPreview::load_rest(int64_t end) {
+  if (in_parts()) return survey_some(end);
+  return load_whole({shown_}, end) && load_whole(noise_layers_, end);
+}
+
+Rect LayersPreview::survey_band() const {
+  const int32_t above = std::max(0, surveyed_ - Survey::kMargin);
+  const int32_t below = std::min(height(), surveyed_ + kSurveyRows + Survey::kMargin);
+  return {0, above, width(), std::max(0, below - above)};
+}
+
+// The layer passes once, and what is measured of it is kept.
+bool LayersPreview::survey_some(int64_t end) {
+  if (!survey_) {
+    Params params;
+    params.auto_sigma = true;
+    survey_ = std::make_unique<Survey>(params, format(), width(), height());
+  }
+  while (surveyed_ < height()) {
+    const Rect band = survey_band();
+    if (!shown_layer().load(band, end)) return false;
+    const Rect rows{0, surveyed_, width(), std::min(kSurveyRows, height() - surveyed_)};
+    const std::shared_ptr<const PixelBuffer> pixels = shown_layer().part(band);
+    survey_->add(pixels->image(), rows.y, rows.bottom());
+    keep_middle(*pixels, rows);
+    surveyed_ = rows.bottom();
+  }
+  return true;
+}
+
+// The curve of the noise is measured on whole rows in the middle.
+void LayersPreview::keep_middle(const PixelBuffer& band, const Rect& rows) {
+  if (!middle_) {
+    const auto most = static_cast<int32_t>(std::max<int64_t>(kSurveyRows, kMostOfArea / width()));
+    const int32_t count = std::min(height(), most);
+    middle_ = std::make_shared<PixelBuffer>(format(), width(), height(),
+                                            Rect{0, (height() - count) / 2, width(), count});
+  }
+  const Rect part = intersect(rows, middle_->rect());
+  for (int32_t y = part.y; y < part.bottom(); ++y) {
+    std::memcpy(middle_->at(0, y), band.at(0, y), static_cast<size_t>(band.row_bytes()));
+  }
+}
+
+bool LayersPreview::is_measurable() const {
+  return in_parts() ? surveyed_ == height() : have_read(noise_layers_);
+}
+
+bool LayersPreview::shows(const Rect& visible, int32_t level) const {
+  return !in_parts() || shown_layer().has_level(level) || shown_layer().is_loaded(visible);
 }
 
 // Of a stack all layers have the same.
@@ -117,6 +201,7 @@ void LayersPreview::look() {
   if (known == nullptr || !known->covers_the_same(layer)) {
     next_selection_ = std::make_shared<LayerSelection>(layer);
   }
+  pixels_changed_ = pixels_changed_ || shown_layer().found_change();
   for (int32_t i = 0; i < std::min(count(), kLooksAt); ++i) {
     looked_at_ = (looked_at_ + 1) % count();
     if (!this->layer(looked_at_).io().is_as_opened()) pixels_changed_ = true;
@@ -148,9 +233,11 @@ bool LayersPreview::load_wanted(int64_t end) {
   std::sort(layers.begin(), layers.end(),
             [this](int32_t a, int32_t b) { return std::abs(a - shown_) < std::abs(b - shown_); });
   const bool done = std::all_of(layers.begin(), layers.end(), [&](int32_t layer) {
-    return layers_[static_cast<size_t>(layer)]->load(wanted_->box.rect, end);
+    LoadedLayer& one = *layers_[static_cast<size_t>(layer)];
+    return wanted_->reduced ? one.look_at(wanted_->box.rect, end)
+                            : one.load(wanted_->box.rect, end);
   });
-  if (!done || (wanted_->noise && !load_whole(noise_layers_, end))) return false;
+  if (!done || (wanted_->noise && !load_rest(end))) return false;
   wanted_.reset();
   return true;
 }
@@ -192,15 +279,33 @@ bool LayersPreview::ready(const ui::PreviewJob& job) {
                      {format(), whole.width, whole.height, count()}, {rect, job.layer, 1}, box);
   if (!status.ok()) return true;
   const int32_t shift = job.reduction;
+  const Rect level_box = box.rect;
   box.rect = {box.rect.x << shift, box.rect.y << shift, box.rect.width << shift,
               box.rect.height << shift};
-  wanted_ = Wanted{box, !known};
-  bool read = selection_ && (!wanted_->noise || have_read(noise_layers_));
+  const bool reduced = in_parts() && shift > 0 && shown_layer().has_level(shift);
+  wanted_ = Wanted{box, !known, reduced};
+  bool read = selection_ && (!wanted_->noise || is_measurable());
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
-    read = read && layer(z).is_loaded(box.rect);
+    read = read && (reduced ? layer(z).has_seen(box.rect) : layer(z).is_loaded(box.rect));
   }
-  if (read) wanted_.reset();
-  return read;
+  if (!read || !shows(job.rect, ui::coarse_level(job))) return false;
+  wanted_.reset();
+  hand_over(job, level_box, box.rect);
+  return true;
+}
+
+void LayersPreview::hand_over(const ui::PreviewJob& job, const Rect& level_box, const Rect& box) {
+  auto pixels = std::make_shared<JobPixels>(JobPixels{job, {}, {}, {}});
+  const LoadedLayer& layer = this->layer(job.layer);
+  if (job.reduction == 0) {
+    pixels->full = layer.part(intersect(box, layer.io().whole()));
+  } else {
+    const int32_t level = ui::coarse_level(job);
+    pixels->reduced = layer.level_part(job.reduction, level_box);
+    if (level > 0) pixels->shown = layer.level_part(level, ui::at_level(job.rect, level));
+  }
+  const std::lock_guard lock(mutex_);
+  job_pixels_ = std::move(pixels);
 }
 
 std::optional<NoiseModel> LayersPreview::measured(const Params& params) const {
@@ -210,6 +315,7 @@ std::optional<NoiseModel> LayersPreview::measured(const Params& params) const {
 
 std::vector<const PixelBuffer*> LayersPreview::measured_pixels() const {
   std::vector<const PixelBuffer*> pixels;
+  if (in_parts()) return pixels;
   for (const int32_t index : noise_layers_) pixels.push_back(&layer(index).pixels());
   return pixels;
 }
@@ -234,9 +340,7 @@ Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
   }
   Callbacks callbacks;
   callbacks.cancel = &stopped_;
-  std::vector<ConstImage> layers;
-  for (const int32_t index : noise_layers_) layers.push_back(layer(index).pixels().image());
-  const Status status = filter_.measure(params, layers, callbacks, noise, nullptr);
+  const Status status = measure(params, callbacks, noise);
   if (status.ok()) {
     const std::lock_guard lock(mutex_);
     range_ = noise.range;
@@ -245,9 +349,16 @@ Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
   return status;
 }
 
+Status LayersPreview::measure(const Params& params, const Callbacks& callbacks, NoiseModel& noise) {
+  if (in_parts()) return filter_.measure_survey()(params, *survey_, callbacks, noise, nullptr);
+  std::vector<ConstImage> layers;
+  for (const int32_t index : noise_layers_) layers.push_back(layer(index).pixels().image());
+  return filter_.measure(params, layers, callbacks, noise, nullptr);
+}
+
 Status LayersPreview::denoise_part(const ui::PreviewJob& job, const NoiseModel& noise,
                                    const Callbacks& callbacks, const MutableImage& into,
-                                   Report& report) {
+                                   const Outcome& outcome) {
   const Params params = job.coarse ? coarse_params(job.params, 0) : job.params;
   VolumeBox box;
   const Status status = filter_.needed(params, noise, {format(), width(), height(), count()},
@@ -255,10 +366,11 @@ Status LayersPreview::denoise_part(const ui::PreviewJob& job, const NoiseModel& 
   if (!status.ok()) return status;
   std::vector<ConstImage> sources;
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
-    sources.push_back(layer(z).pixels().image());
+    const PixelBuffer& pixels = z == job.layer ? *outcome.pixels.full : layer(z).pixels();
+    sources.push_back(pixels.image());
   }
   return filter_.run(params, noise, {count(), box.first, sources}, {count(), job.layer, {&into, 1}},
-                     callbacks, report);
+                     callbacks, outcome.report);
 }
 
 // Pixels outside of the selection are the layer's own.
@@ -267,7 +379,7 @@ Status LayersPreview::denoise_full(const ui::PreviewJob& job, const NoiseModel& 
   const Rect part = intersect(job.rect, outcome.selection.rect());
   PixelBuffer output(format(), width(), height(), job.rect);
   if (part != job.rect) {
-    const PixelBuffer& source = layer(job.layer).pixels();
+    const PixelBuffer& source = *outcome.pixels.full;
     for (int32_t y = job.rect.y; y < job.rect.bottom(); ++y) {
       std::memcpy(output.at(job.rect.x, y), source.at(job.rect.x, y),
                   static_cast<size_t>(output.row_bytes()));
@@ -276,19 +388,20 @@ Status LayersPreview::denoise_full(const ui::PreviewJob& job, const NoiseModel& 
   if (!part.empty()) {
     const MutableImage into{format(),          width(), height(), part, output.at(part.x, part.y),
                             output.row_bytes()};
-    const Status status = denoise_part(job, noise, callbacks, into, outcome.report);
+    const Status status = denoise_part(job, noise, callbacks, into, outcome);
     if (!status.ok()) return status;
   }
   outcome.target = ui::Bitmap(job.rect);
-  finish_full(job, outcome.selection, output, outcome.target);
+  finish_full(job, outcome, output);
   return {};
 }
 
 // Through the layer's own format, whose steps may be coarser than the screen's, and the selection.
-void LayersPreview::finish_full(const ui::PreviewJob& job, const LayerSelection& selection,
-                                PixelBuffer& output, ui::Bitmap& target) const {
+void LayersPreview::finish_full(const ui::PreviewJob& job, const Outcome& outcome,
+                                PixelBuffer& output) const {
   const Encoding& encoding = layer(job.layer).io().encoding();
-  const PixelBuffer& source = layer(job.layer).pixels();
+  const LayerSelection& selection = outcome.selection;
+  const PixelBuffer& source = *outcome.pixels.full;
   const Rect& rect = job.rect;
   std::vector<uint8_t> original(size_t(rect.width) * encoding.native_bytes());
   std::vector<uint8_t> result(original.size());
@@ -304,20 +417,19 @@ void LayersPreview::finish_full(const ui::PreviewJob& job, const LayerSelection&
       }
       row = result.data();
     }
-    to_preview(encoding, encoding.native, row, target.at(rect.x, y), rect.width);
+    to_preview(encoding, encoding.native, row, outcome.target.at(rect.x, y), rect.width);
   }
 }
 
 // A reduced view has little noise left and all its sharpness to lose; at 100 % it is the other way
 // round.
-ui::Bitmap LayersPreview::as_shown(const ui::PreviewJob& job, ui::Bitmap reduced) const {
+ui::Bitmap LayersPreview::as_shown(const JobPixels& pixels, ui::Bitmap reduced) const {
+  const ui::PreviewJob& job = pixels.job;
   const int32_t level = ui::coarse_level(job);
   if (level == job.reduction) return reduced;
   const Rect part = ui::at_level(job.rect, level);
   if (level == 0) return ui::enlarge(reduced, job.reduction, level, part);
-  const LoadedLayer& source = layer(job.layer);
-  return ui::apply_at(source.level(level), source.level(job.reduction), reduced, job.reduction,
-                      level, part);
+  return ui::apply_at(*pixels.shown, *pixels.reduced, reduced, job.reduction, level, part);
 }
 
 Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
@@ -334,7 +446,9 @@ Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseMode
   if (!status.ok()) return status;
   std::vector<ConstImage> sources;
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
-    sources.push_back(pixels.image(layer(z).level(job.reduction), box.rect));
+    const std::shared_ptr<const ui::Bitmap> level =
+        z == job.layer ? outcome.pixels.reduced : layer(z).level_part(job.reduction, box.rect);
+    sources.push_back(pixels.image(*level, whole.width, whole.height, box.rect));
   }
   const MutableImage into = pixels.target(target, whole.width, whole.height);
   status = filter_.run(params, reduced, {count(), box.first, sources},
@@ -342,24 +456,31 @@ Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseMode
   if (!status.ok()) return status;
   pixels.finish(target);
   if (!outcome.selection.replaces()) {
-    outcome.selection.merge(job.reduction, layer(job.layer).level(job.reduction), target);
+    outcome.selection.merge(job.reduction, *outcome.pixels.reduced, target);
   }
-  outcome.target = as_shown(job, std::move(target));
+  outcome.target = as_shown(outcome.pixels, std::move(target));
   return {};
 }
 
 Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
                               ui::PreviewResult& result) {
   if (stopped_.cancelled()) return {ErrorCode::kCancelled, "cancelled"};
+  std::shared_ptr<const JobPixels> pixels;
   {
     const std::lock_guard lock(mutex_);
     if (!unreadable_.ok()) return unreadable_;
+    pixels = job_pixels_;
+  }
+  // ready() was asked about another one since.
+  if (!pixels || pixels->job.rect != job.rect || pixels->job.layer != job.layer ||
+      pixels->job.reduction != job.reduction || pixels->job.level != job.level) {
+    return {ErrorCode::kCancelled, "cancelled"};
   }
   NoiseModel noise;
   if (Status status = noise_for(job.params, noise); !status.ok()) return status;
   Report report;
   const std::shared_ptr<const LayerSelection> selection = selected();
-  const Outcome outcome{*selection, result.bitmap, report};
+  const Outcome outcome{*pixels, *selection, result.bitmap, report};
   const Status status = job.reduction > 0 ? denoise_reduced(job, noise, callbacks, outcome)
                                           : denoise_full(job, noise, callbacks, outcome);
   if (!status.ok()) return status;
@@ -381,13 +502,21 @@ bool LayersPreview::has_selection() const {
 
 void LayersPreview::pick_area(const Rect& visible) {
   const bool selection = has_selection();
-  const Rect area = selection ? shown_layer().io().selected() : visible;
+  Rect area = selection ? shown_layer().io().selected() : visible;
+  std::shared_ptr<const PixelBuffer> pixels;
+  if (in_parts() && !area.empty()) {
+    area = middle_of(area, kMostOfArea);
+    const Status status = guard([&] { shown_layer().load(area, G_MAXINT64); });
+    if (!status.ok()) area = {};
+    pixels = shown_layer().part(area);
+  }
   std::vector<uint8_t> picked;
   if (selection && !area.empty()) picked = shown_layer().io().selection(area);
   const std::lock_guard lock(mutex_);
   area_layer_ = shown_;
   area_ = area;
   picked_ = std::move(picked);
+  area_pixels_ = std::move(pixels);
 }
 
 Status LayersPreview::measure_area(ui::AreaMeasurement& measured) {
@@ -395,11 +524,13 @@ Status LayersPreview::measure_area(ui::AreaMeasurement& measured) {
   int32_t index = 0;
   Rect rect;
   std::vector<uint8_t> picked;
+  std::shared_ptr<const PixelBuffer> pixels;
   {
     const std::lock_guard lock(mutex_);
     index = area_layer_;
     rect = area_;
     picked = picked_;
+    pixels = area_pixels_;
   }
   if (rect.empty()) {
     measured.remark = _("The selection lies beside the layer.");
@@ -409,7 +540,8 @@ Status LayersPreview::measure_area(ui::AreaMeasurement& measured) {
   callbacks.cancel = &stopped_;
   const NoiseArea area{rect, picked.empty() ? nullptr : picked.data(), rect.width};
   AreaNoise noise;
-  Status status = engine_.area_noise(layer(index).pixels().image(), area, callbacks, noise);
+  const ConstImage image = pixels ? pixels->image() : layer(index).pixels().image();
+  Status status = engine_.area_noise(image, area, callbacks, noise);
   if (!status.ok()) return status;
   measured.remark = remark_on(noise);
   measured.brightness = noise.brightness;
@@ -428,7 +560,9 @@ Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
   Callbacks callbacks;
   callbacks.cancel = &stopped_;
   NoiseCurve curve;
-  Status status = engine_.noise_curve(layer(index).pixels().image(), {}, noise, callbacks, curve);
+  const ConstImage image = in_parts() ? middle_->image() : layer(index).pixels().image();
+  const NoiseArea area = in_parts() ? NoiseArea{middle_->rect(), nullptr, 0} : NoiseArea{};
+  Status status = engine_.noise_curve(image, area, noise, callbacks, curve);
   if (!status.ok()) return status;
   picture.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
   picture.confidence = confidence_of(noise);

@@ -7,9 +7,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "engine/denoise.h"
+#include "engine/noise/survey.h"
 #include "layer_filter.h"
 #include "layer_selection.h"
 #include "loaded_layer.h"
@@ -33,10 +36,11 @@ class LayersPreview {
   bool has_colour() const { return format().colours() == 3; }
   Rect target() const { return shown_layer().io().selected(); }
   const ui::Selection& selection() const;
-  bool load_some(const Rect& first);
+  bool load_some(const Rect& first, int32_t level);
+  bool shows(const Rect& visible, int32_t level) const;
   double loaded() const;
   bool ready(const ui::PreviewJob& job);
-  const ui::Bitmap& original(int32_t level) const;
+  const ui::Bitmap& original(int32_t level, const Rect& part) const;
   ui::PictureColours colours() const;
   Status denoise(const ui::PreviewJob& job, const Callbacks& callbacks, ui::PreviewResult& result);
   bool has_selection() const;
@@ -60,16 +64,34 @@ class LayersPreview {
   bool selection_changed() { return std::exchange(selection_changed_, false); }
 
   // What denoise() measured, when it did, looking for what these params look for; and the pixels of
-  // the layers that it measured.
+  // the layers that it measured, none of which are held in parts.
   std::optional<NoiseModel> measured(const Params& params) const;
   std::vector<const PixelBuffer*> measured_pixels() const;
 
  private:
-  // What ready() missed.
+  // What ready() missed. Of a layer in parts: whether the smaller pictures will do.
   struct Wanted {
     VolumeBox box;
     bool noise = false;
+    bool reduced = false;
   };
+  // What a job works on of the layer that shows, as far as it isn't held whole: pixels, or smaller
+  // pictures. Read on the main thread, used by the worker.
+  struct JobPixels {
+    ui::PreviewJob job;
+    std::shared_ptr<const PixelBuffer> full;
+    std::shared_ptr<const ui::Bitmap> reduced;  // at job.reduction
+    std::shared_ptr<const ui::Bitmap> shown;    // at coarse_level(job)
+  };
+  // A layer that is alone may be held in parts; it is measured while it passes by.
+  bool in_parts() const { return !layers_.front()->is_whole(); }
+  bool load_shown(const Rect& first, int32_t level, int64_t end);
+  bool load_rest(int64_t end);
+  bool survey_some(int64_t end);
+  void keep_middle(const PixelBuffer& band, const Rect& rows);
+  Rect survey_band() const;
+  bool is_measurable() const;
+  void hand_over(const ui::PreviewJob& job, const Rect& level_box, const Rect& box);
   bool load_selection(int64_t end);
   bool check_some(int64_t end);
   std::shared_ptr<const LayerSelection> selected() const;
@@ -84,8 +106,10 @@ class LayersPreview {
   // What need not be measured any more.
   std::optional<NoiseModel> known_noise(const Params& params) const;
   Status noise_for(const Params& params, NoiseModel& noise);
+  Status measure(const Params& params, const Callbacks& callbacks, NoiseModel& noise);
   // What the worker makes of a job: the pixels, and how they came about.
   struct Outcome {
+    const JobPixels& pixels;
     const LayerSelection& selection;
     ui::Bitmap& target;
     Report& report;
@@ -93,10 +117,9 @@ class LayersPreview {
   Status denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
                       const Callbacks& callbacks, const Outcome& outcome);
   Status denoise_part(const ui::PreviewJob& job, const NoiseModel& noise,
-                      const Callbacks& callbacks, const MutableImage& into, Report& report);
-  void finish_full(const ui::PreviewJob& job, const LayerSelection& selection, PixelBuffer& output,
-                   ui::Bitmap& target) const;
-  ui::Bitmap as_shown(const ui::PreviewJob& job, ui::Bitmap reduced) const;
+                      const Callbacks& callbacks, const MutableImage& into, const Outcome& outcome);
+  void finish_full(const ui::PreviewJob& job, const Outcome& outcome, PixelBuffer& output) const;
+  ui::Bitmap as_shown(const JobPixels& pixels, ui::Bitmap reduced) const;
   Status denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
                          const Callbacks& callbacks, const Outcome& outcome);
 
@@ -107,9 +130,17 @@ class LayersPreview {
   int32_t shown_;
   Screen screen_;
   std::optional<Wanted> wanted_;
-  Status unreadable_;                                // why no more was read
-  std::shared_ptr<const LayerSelection> selection_;  // none before it was read
-  std::shared_ptr<LayerSelection> next_selection_;   // being read
+  std::shared_ptr<const JobPixels> job_pixels_;  // of the latest job that is ready
+  // Of a layer in parts.
+  std::unique_ptr<Survey> survey_;
+  int32_t surveyed_ = 0;                                     // rows
+  std::shared_ptr<PixelBuffer> middle_;                      // that the noise's curve is of
+  std::shared_ptr<const PixelBuffer> area_pixels_;           // of area_
+  mutable std::shared_ptr<const ui::Bitmap> original_;       // that original() gave last
+  mutable std::tuple<int32_t, Rect, uint64_t> original_of_;  // level, part, reads
+  Status unreadable_;                                        // why no more was read
+  std::shared_ptr<const LayerSelection> selection_;          // none before it was read
+  std::shared_ptr<LayerSelection> next_selection_;           // being read
   std::unique_ptr<PixelCheck> check_;
   int32_t looked_at_ = 0;  // the layer that look() asked for last
   bool pixels_changed_ = false, selection_changed_ = false;

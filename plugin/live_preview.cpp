@@ -82,10 +82,10 @@ ui::PreviewJob LivePreview::for_group(const ui::PreviewJob& job) const {
   return own;
 }
 
-bool LivePreview::load_some(const Rect& first) {
+bool LivePreview::load_some(const Rect& first, int32_t level) {
   const bool checking = now_->is_checking();
   const int64_t start = g_get_monotonic_time();
-  const bool more = now_->load_some(first);
+  const bool more = now_->load_some(first, level);
   const int64_t time = g_get_monotonic_time();
   if (checking) check_cost_ += time - start;
   next_check_ = time + std::max(kCheckPause, kCheckShare * check_cost_);

@@ -29,10 +29,15 @@ class LivePreview final : public ui::PreviewSource, public ui::LayerList {
   uint64_t version() const override { return version_; }
   const ui::Selection& selection() const override { return now_->selection(); }
   ui::Situation look(bool thorough) override;
-  bool load_some(const Rect& first) override;
+  bool load_some(const Rect& first, int32_t level) override;
+  bool shows(const Rect& visible, int32_t level) const override {
+    return now_->shows(visible, level);
+  }
   double loaded() const override { return now_->loaded(); }
   bool ready(const ui::PreviewJob& job) override;
-  const ui::Bitmap& original(int32_t level) const override { return now_->original(level); }
+  const ui::Bitmap& original(int32_t level, const Rect& part) const override {
+    return now_->original(level, part);
+  }
   ui::PictureColours colours() const override { return now_->colours(); }
   Status denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
                  ui::PreviewResult& result) override;

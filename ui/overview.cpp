@@ -85,7 +85,9 @@ void Overview::render() {
   const double scale = scale_ * device;
   int32_t level = 0;
   while (level + 1 < kLevels && scale * (2 << level) <= 1) ++level;
-  Bitmap bitmap = preview_.source().original(level);
+  const PreviewSource& source = preview_.source();
+  const Rect whole = at_level({0, 0, source.width(), source.height()}, level);
+  Bitmap bitmap = source.original(level, whole);
   uint32_t* pixels = bitmap.pixels.data();
   if (!preview_.colours().none()) {
     preview_.colours().convert(pixels, pixels, bitmap.pixels.size());

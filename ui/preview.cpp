@@ -285,8 +285,9 @@ void Preview::state_changed() {
 }
 
 bool Preview::load_slice() {
-  const bool reading = source_.loaded() < 1;
-  const bool more = source_.load_some(expand(model_.view().visible(), 64));
+  const Viewport& view = model_.view();
+  const bool reading = source_.loaded() < 1 || !source_.shows(view.visible(), view.level());
+  const bool more = source_.load_some(expand(view.visible(), 64), view.level());
   if (!more) loader_ = 0;
   if (reading) {
     canvas_.invalidate();
@@ -303,6 +304,7 @@ bool Preview::load_slice() {
 
 void Preview::look(const Viewport& viewport) {
   model_.look(viewport, now());
+  if (!paused_ && !source_.shows(viewport.visible(), viewport.level())) start_loading();
   update_marks();
   gtk_widget_queue_draw(area_);
   schedule();

@@ -114,8 +114,8 @@ void PreviewCanvas::compose(bool removed) {
   if (composed_for_ == wanted) return;
   composed_for_ = wanted;
   const int32_t level = model_.view().level();
-  const Bitmap& original = source_.original(level);
   const Rect part = at_level(model_.view().visible(), level);
+  const Bitmap& original = source_.original(level, part);
   if (composed_.rect != part) composed_ = Bitmap(part);
   // The noisy original never takes a result's place: where panning uncovers parts that are still to
   // be computed, it is dimmed.
@@ -210,11 +210,11 @@ void PreviewCanvas::draw_outline(cairo_t* cairo) {
 
 const Bitmap& PreviewCanvas::original_on_screen() {
   const Viewport& view = model_.view();
-  const Bitmap& original = source_.original(view.level());
+  const Rect part = at_level(view.visible(), view.level());
+  const Bitmap& original = source_.original(view.level(), part);
   if (colours_.none()) return original;
   if (converted_for_ == view) return converted_;
   converted_for_ = view;
-  const Rect part = at_level(view.visible(), view.level());
   if (converted_.rect != part) converted_ = Bitmap(part);
   for (int32_t y = part.y; y < part.bottom(); ++y) {
     colours_.convert(original.at(part.x, y), converted_.at(part.x, y),

@@ -15,8 +15,9 @@ constexpr double kQuick = 5e-8, kQuickMargin = 4;
 // A job costs something however small it is.
 constexpr double kSmallestArea = 128.0 * 128.0;
 constexpr int32_t kSmallestReduced = 64;  // side of an image that still holds enough patches
-constexpr size_t kSpareCells = 256;       // kept beyond what shows
-constexpr size_t kKeptLayers = 8;         // of a stack, besides the one that shows
+constexpr int64_t kLargestJob = int64_t{1} << 24;  // pixels, however quick the device is
+constexpr size_t kSpareCells = 256;                // kept beyond what shows
+constexpr size_t kKeptLayers = 8;                  // of a stack, besides the one that shows
 
 // The parameters that decide what a pixel costs.
 Params cost_of(Params params) {
@@ -122,7 +123,8 @@ std::optional<PreviewModel::Planned> PreviewModel::plan() const {
   Planned planned{
       waiting_ ? first_change_ + kDelay : last_change_,
       {settings_, *params_, layer_, 0, intersect(pixels_of(missing), image), view_.level()}};
-  if (exact_seconds(planned.job.rect) <= kPrompt) return planned;
+  const bool small = planned.job.rect.area() <= kLargestJob;
+  if (small && exact_seconds(planned.job.rect) <= kPrompt) return planned;
   if (!picture_.has_coarse(visible, settings_)) return coarse_job(visible);
   planned.at = last_change_ + kRest;
   planned.job.rect = intersect(pixels_of(next_part(missing)), image);
@@ -151,8 +153,10 @@ PreviewModel::Planned PreviewModel::coarse_job(const Rect& visible) const {
 // A square block of what is missing, so large that it takes kPart: the one nearest to where the
 // user looks. All of it when it wouldn't take much longer.
 Rect PreviewModel::next_part(const Rect& missing) const {
-  if (exact_seconds(pixels_of(missing)) <= 2 * kPart) return missing;
-  const double side = std::sqrt(kPart / exact_rate()) / kCellSize;
+  const bool small = pixels_of(missing).area() <= kLargestJob;
+  if (small && exact_seconds(pixels_of(missing)) <= 2 * kPart) return missing;
+  const double most = std::min(kPart / exact_rate(), static_cast<double>(kLargestJob));
+  const double side = std::sqrt(most) / kCellSize;
   const int32_t block = std::max(1, static_cast<int32_t>(side));
   const Rect visible = view_.visible();
   const auto [middle_x, middle_y] =

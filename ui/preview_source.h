@@ -119,14 +119,19 @@ class PreviewSource {
   // time, or now if it is to be `thorough`, load_some() compares everything.
   virtual Situation look(bool thorough) = 0;
 
-  // Main thread: reads some more of the layer, a few milliseconds' worth, `first` before the rest.
-  // False: all of it has been read, and compared where look() wanted that.
-  virtual bool load_some(const Rect& first) = 0;
+  // Main thread: reads some more of the layer, a few milliseconds' worth, before the rest what
+  // shows `first` at a level. False: all of it has been read, and compared where look() wanted
+  // that.
+  virtual bool load_some(const Rect& first, int32_t level) = 0;
+  // Main thread: whether all is there that shows `visible` at a level. Of a very large layer some
+  // is forgotten, which load_some() reads again.
+  virtual bool shows(const Rect& visible, int32_t level) const = 0;
   virtual double loaded() const = 0;  // 0..1
   // Main thread: whether enough was read for the job. If not, load_some() goes on with the rest.
   virtual bool ready(const PreviewJob& job) = 0;
-  // Main thread: the whole layer as it is, at a level. What isn't read yet is transparent.
-  virtual const Bitmap& original(int32_t level) const = 0;
+  // Main thread: the layer as it is, at a level: `part` of that level or more, until the next call.
+  // What isn't read yet is transparent.
+  virtual const Bitmap& original(int32_t level, const Rect& part) const = 0;
   // Main thread: what the pixels of bitmaps mean, and how the host shows them now.
   virtual PictureColours colours() const { return {}; }
 

@@ -93,8 +93,7 @@ def window_place(widget):
     while nodes:
         node = nodes.pop()
         if node["name"] == widget.get_name() and node.get("pid"):
-            shadow = node["geometry"]  # belongs to the window for GTK, and not for the display
-            return node["rect"]["x"] - shadow["x"], node["rect"]["y"] - shadow["y"]
+            return node["rect"]["x"], node["rect"]["y"]
         nodes += node["nodes"] + node["floating_nodes"]
     raise AssertionError(f"no window '{widget.get_name()}' on the display")
 

@@ -45,10 +45,11 @@ class SlowSource final : public PreviewSource {
   uint64_t version() const override { return 1; }
   const Selection& selection() const override { return selection_; }
   Situation look(bool) override { return {}; }
-  bool load_some(const Rect&) override { return ++loaded_ < 20; }
+  bool load_some(const Rect&, int32_t) override { return ++loaded_ < 20; }
+  bool shows(const Rect&, int32_t) const override { return true; }
   double loaded() const override { return loaded_ / 20.0; }
   bool ready(const PreviewJob&) override { return loaded_ >= 20; }
-  const Bitmap& original(int32_t level) const override { return originals_[level]; }
+  const Bitmap& original(int32_t level, const Rect&) const override { return originals_[level]; }
   Status denoise(const PreviewJob& job, const Callbacks& callbacks,
                  PreviewResult& result) override {
     ++(job.coarse ? coarse : exact);

@@ -26,10 +26,11 @@ class SlowSource final : public PreviewSource {
   uint64_t version() const override { return 1; }
   const Selection& selection() const override { return selection_; }
   Situation look(bool) override { return {}; }
-  bool load_some(const Rect&) override { return false; }
+  bool load_some(const Rect&, int32_t) override { return false; }
+  bool shows(const Rect&, int32_t) const override { return true; }
   double loaded() const override { return 1; }
   bool ready(const PreviewJob&) override { return true; }
-  const Bitmap& original(int32_t) const override { return original_; }
+  const Bitmap& original(int32_t, const Rect&) const override { return original_; }
   Status denoise(const PreviewJob& job, const Callbacks& callbacks,
                  PreviewResult& result) override {
     const Params& params = job.params;

@@ -100,8 +100,11 @@ start_x() {
     export DISPLAY
 }
 
-# Windows beside each other, without decorations, dialogs above them.
+# Windows beside each other, without decorations, dialogs above them. To GTK a window's shadow is a part of it, and to
+# the display it is not: without shadows they mean the same place.
 start_wayland() {
+    mkdir -p "$XDG_CONFIG_HOME/gtk-3.0"
+    echo 'decoration { box-shadow: none; margin: 0; }' >"$XDG_CONFIG_HOME/gtk-3.0/gtk.css"
     export GDK_BACKEND=wayland XDG_SESSION_TYPE=wayland SWAYSOCK=$XDG_RUNTIME_DIR/sway WAYLAND_DISPLAY=wayland-1
     cat >"$profile/sway" <<SWAY
 output * resolution ${GRAINLESS_SCREEN:-1600x1000} scale $GRAINLESS_WAYLAND
