@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -85,10 +86,15 @@ def sway(*command):
     return json.loads(subprocess.run(["swaymsg", "--raw", *command], check=True, capture_output=True).stdout)
 
 
-def window_place(widget):
-    """Where the widget's window stands, which on Wayland only the display knows."""
+def window_of(widget):
     while widget.get_parent() is not None and widget.get_parent().get_role_name() != "application":
         widget = widget.get_parent()
+    return widget
+
+
+def window_place(widget):
+    """Where the widget's window stands on Wayland, as only the display knows."""
+    widget = window_of(widget)
     nodes = [sway("-t", "get_tree")]
     while nodes:
         node = nodes.pop()
@@ -98,11 +104,21 @@ def window_place(widget):
     raise AssertionError(f"no window '{widget.get_name()}' on the display")
 
 
+def odd_pixel(widget):
+    """What GTK doesn't tell of the place of its window on X, where that is between two of its own pixels."""
+    name = re.escape(window_of(widget).get_name())
+    found = subprocess.run(["xdotool", "search", "--onlyvisible", "--name", f"^{name}$", "getwindowgeometry", "--shell"],
+                           check=True, capture_output=True, text=True).stdout
+    place = dict(line.split("=") for line in found.splitlines() if "=" in line)
+    return int(place["X"]) % SCALE, int(place["Y"]) % SCALE
+
+
 def extents(widget):
     """Left, top, width and height on the screen, device pixels."""
     x, y = window_place(widget) if WAYLAND else (0, 0)
     box = widget.get_component_iface().get_extents(Atspi.CoordType.WINDOW if WAYLAND else Atspi.CoordType.SCREEN)
-    return (box.x + x) * SCALE, (box.y + y) * SCALE, box.width * SCALE, box.height * SCALE
+    odd_x, odd_y = odd_pixel(widget) if SCALE > 1 and not WAYLAND else (0, 0)
+    return (box.x + x) * SCALE + odd_x, (box.y + y) * SCALE + odd_y, box.width * SCALE, box.height * SCALE
 
 
 def screen():
