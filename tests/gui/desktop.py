@@ -104,21 +104,11 @@ def window_place(widget):
     raise AssertionError(f"no window '{widget.get_name()}' on the display")
 
 
-def odd_pixel(widget):
-    """What GTK doesn't tell of the place of its window on X, where that is between two of its own pixels."""
-    name = re.escape(window_of(widget).get_name())
-    found = subprocess.run(["xdotool", "search", "--onlyvisible", "--name", f"^{name}$", "getwindowgeometry", "--shell"],
-                           check=True, capture_output=True, text=True).stdout
-    place = dict(line.split("=") for line in found.splitlines() if "=" in line)
-    return int(place["X"]) % SCALE, int(place["Y"]) % SCALE
-
-
 def extents(widget):
     """Left, top, width and height on the screen, device pixels."""
     x, y = window_place(widget) if WAYLAND else (0, 0)
     box = widget.get_component_iface().get_extents(Atspi.CoordType.WINDOW if WAYLAND else Atspi.CoordType.SCREEN)
-    odd_x, odd_y = odd_pixel(widget) if SCALE > 1 and not WAYLAND else (0, 0)
-    return (box.x + x) * SCALE + odd_x, (box.y + y) * SCALE + odd_y, box.width * SCALE, box.height * SCALE
+    return (box.x + x) * SCALE, (box.y + y) * SCALE, box.width * SCALE, box.height * SCALE
 
 
 def screen():
@@ -131,9 +121,15 @@ def screen():
 def screenshot(widget):
     """The widget's pixels as they are on the screen."""
     x, y, width, height = extents(widget)
+    window = "root"
     if WAYLAND:
         return screen()[y:y + height, x:x + width]
-    png = subprocess.run(["import", "-window", "root", "-crop", f"{width}x{height}+{x}+{y}", "+repage", "png:-"],
+    if SCALE > 1:  # the window may stand between two of GTK's pixels
+        box = widget.get_component_iface().get_extents(Atspi.CoordType.WINDOW)
+        x, y = box.x * SCALE, box.y * SCALE
+        window = subprocess.run(["xdotool", "search", "--onlyvisible", "--name", f"^{re.escape(window_of(widget).get_name())}$"],
+                                check=True, capture_output=True, text=True).stdout.split()[-1]
+    png = subprocess.run(["import", "-window", window, "-crop", f"{width}x{height}+{x}+{y}", "+repage", "png:-"],
                          check=True, capture_output=True).stdout
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
 

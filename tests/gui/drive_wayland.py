@@ -73,9 +73,11 @@ def alike(a, b):
 
 def the_mouse_hits(session):
     """Holding shows the original, dragging moves by as many pixels, the line follows."""
-    session.ask("open_coloured", 2400 * desktop.SCALE, 1600 * desktop.SCALE, "u8")
+    session.ask("open_coloured", 2400, 1600, "u8")
     live, pointer = Live(session, settle=False), Pointer()
     window = live.window
+    button = window.widget("button", "Measure the visible part")
+    wait_for("all of the layer", lambda: desktop.is_sensitive(button), 90)
     window.pick("View", "Original")
     time.sleep(1)
     original = window.shot()
