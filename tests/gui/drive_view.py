@@ -14,7 +14,7 @@ from session import Session, Window, active_title, keys
 from steps import main as run
 
 WIDTH, HEIGHT = 160, 120  # of the small layer: four times as large it still fits into the preview
-MARKS = 40  # rows at the top of the preview where words stand
+MARKS = 40 * desktop.SCALE  # rows at the top of the preview where words stand
 # Control, kind, value that must change the picture, value that comes next.
 CONTROLS = [("Strength", "number", 160, 100), ("Lightness noise", "number", 20, 100), ("Colour noise", "number", 20, 100),
             ("Detail given back", "number", 80, 0), ("Quality", "choice", "High", "Fast"), ("Search window", "number", 7, 0),
@@ -124,7 +124,7 @@ def views_show_before_and_after(window):
     assert np.array_equal(removed, expected), "not so many times the difference"
     window.pick("View", "Split")
     split = window.changed(removed, "both halves")
-    half = WIDTH // 2 - 12  # beside the line and its knob
+    half = WIDTH // 2 - 12 * desktop.SCALE  # beside the line and its knob
     assert np.array_equal(split[:, :half], original[:, :half]) and np.array_equal(split[:, -half:], result[:, -half:])
     x, y = window.middle()
     xdotool("mousemove", x, y + 50, "mousedown", 1, "mousemove", x + 20, y + 50, "mousemove", x + 60, y + 50, "mouseup", 1)
