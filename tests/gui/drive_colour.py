@@ -207,7 +207,7 @@ def steps_of(session, mode, profiles):
         session.ask("load", str(pathlib.Path(__file__).with_name(part)))
     proof = profiles["proof"] if mode == "softproof" else None
     for name, how, exact in KINDS:
-        kind = [profiles[one] if one in profiles else one for one in how]
+        kind = [profiles.get(one, one) for one in how]
         if name in MODES[mode]:
             yield name, lambda kind=kind, exact=exact: same_as_canvas(session, exact, *kind, proof=proof)
     if mode == "display":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Controls, views, zoom and OK on a screen of fine pixels: drive_fine.py WORK with GDK_SCALE=2. Moving has its test on Wayland."""
+"""Controls, views, zoom and OK on a screen of fine pixels: drive_fine.py WORK, GDK_SCALE=2. Moving is tried on Wayland."""
 import pathlib
 import sys
 
