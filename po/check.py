@@ -14,7 +14,7 @@ import tempfile
 
 from strings import extract, marked_files, unmarked_strings
 
-MENU = {"Grainless _Denoise…", "Grainless Denoise Layer _Stack…"}  # stand in GIMP's menu
+MENU = {"Grainless _Denoise…", "Grainless Denoise Layer _Stack…", "Grainless Denoise as _Effect…"}  # stand in GIMP's menu
 # Only in the dialog for pictures, and only in the one for stacks.
 PICTURES = {"_Method", "_Quality", "R_eference step", "_Group size", "Trans_form", "Num_ber of scales"}
 STACKS = {"Ad_jacent layers", "Lay_er"}

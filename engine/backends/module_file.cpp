@@ -12,6 +12,10 @@
 
 #include "engine/boundary/status.h"
 #include "engine/sentence.h"
+#include "engine/trusted_program.h"
+
+// Marks a string for translation.
+#define N_(text) text
 
 namespace grainless {
 namespace {
@@ -74,15 +78,23 @@ bool is_whole(const fs::path& path) {
   return true;
 }
 
-}  // namespace
-
-std::string trusted_module(const std::string& path) {
+std::string trusted_file(const std::string& path, const char* missing) {
   std::error_code error;
   const fs::path file = fs::canonical(path, error);
-  if (error) refuse(sentence("GPU support (grainless-cuda.so) is not installed"));
+  if (error) refuse(sentence(missing));
   check_writers(file);
   if (!is_whole(file)) refuse(sentence("%s is damaged: install Grainless again", {file.string()}));
   return file.string();
+}
+
+}  // namespace
+
+std::string trusted_module(const std::string& path) {
+  return trusted_file(path, N_("GPU support (grainless-cuda.so) is not installed"));
+}
+
+std::string trusted_program(const std::string& path) {
+  return trusted_file(path, N_("The engine of the effect (grainless-engine) is not installed"));
 }
 
 }  // namespace grainless

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The archive's programs start on each supported system: check.py FOLDER
+"""The archive's programs start on each supported system: check.py ARCHIVE'S_FOLDER
 
 They ask for GIMP's libraries alone, and for no symbol of the C or C++ library that is younger than OLDEST.
 """
@@ -9,12 +9,13 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "packaging"))
-from needed import LOADER, PLUG_IN, needed, read_elf
+from needed import EFFECT, LOADER, PLUG_IN, needed, read_elf
 
 OLDEST = {"GLIBC": (2, 38), "GLIBCXX": (3, 4, 32)}
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1"}
 # Linked into the plug-in, as Highway is. The module takes GIMP's.
-ALLOWED = {"grainless": SYSTEM | PLUG_IN, "grainless-cuda.so": SYSTEM | {"libstdc++.so.6", "libgcc_s.so.1"}}
+ALLOWED = {"grainless": SYSTEM | PLUG_IN, "grainless-effect.so": SYSTEM | EFFECT, "grainless-engine": SYSTEM,
+            "grainless-cuda.so": SYSTEM | {"libstdc++.so.6", "libgcc_s.so.1"}}
 
 
 def complaints(path):
@@ -28,7 +29,7 @@ def complaints(path):
 
 
 def main():
-    programs = [path for name in ALLOWED if (path := pathlib.Path(sys.argv[1]) / name).exists()]
+    programs = [path for path in sorted(pathlib.Path(sys.argv[1]).rglob("*")) if path.name in ALLOWED and path.is_file()]
     found = [line for path in programs for line in complaints(path)]
     names = ", ".join(path.name for path in programs)
     print("\n".join(found) or f"{names}: glibc {'.'.join(map(str, OLDEST['GLIBC']))} or later will do")

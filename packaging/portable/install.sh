@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Puts the filter beside this script into your own GIMP 3: ./install.sh; takes it out again: ./install.sh --uninstall.
-# Nothing but the folder plug-ins/grainless in GIMP's own folder of settings is touched.
+# Nothing is touched but the folder plug-ins/grainless in GIMP's own folder of settings, and, where GEGL looks for effects,
+# gegl-0.4/plug-ins/grainless-effect.so with the folder grainless beside gegl-0.4.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 list=.installed-by-grainless
@@ -35,15 +36,36 @@ remove() { # FOLDER
     rmdir "$1" 2>/dev/null || true
 }
 
-install() { # FOLDER
-    if [ -e "$1" ] && [ ! -f "$1/$list" ]; then
-        die "$1 exists and was not put there by this script: it stays as it is"
+install() { # SOURCE FOLDER
+    if [ -e "$2" ] && [ ! -f "$2/$list" ]; then
+        die "$2 exists and was not put there by this script: it stays as it is"
     fi
-    remove "$1"
-    mkdir -p "$1"
-    cp -R "$here/grainless/." "$1/"
-    (cd "$here/grainless" && find . -depth ! -name .) >"$1/$list"
-    echo "installed: $1"
+    remove "$2"
+    mkdir -p "$2"
+    cp -R "$1/." "$2/"
+    (cd "$1" && find . -depth ! -name .) >"$2/$list"
+    echo "installed: $2"
+}
+
+# Where the GIMP of these settings has its users' data.
+data_of() { # PROFILE
+    case $1 in
+        "$HOME"/.var/app/org.gimp.GIMP/*) echo "$HOME/.var/app/org.gimp.GIMP/data" ;;
+        *) echo "${XDG_DATA_HOME:-$HOME/.local/share}" ;;
+    esac
+}
+
+remove_effect() { # DATA_FOLDER
+    [ -f "$1/grainless/$list" ] || return 0
+    remove "$1/grainless"
+    rm -f -- "$1/gegl-0.4/plug-ins/grainless-effect.so"
+}
+
+install_effect() { # DATA_FOLDER
+    install "$here/effect/grainless" "$1/grainless"
+    mkdir -p "$1/gegl-0.4/plug-ins"
+    rm -f -- "$1/gegl-0.4/plug-ins/grainless-effect.so"
+    cp "$here/effect/grainless-effect.so" "$1/gegl-0.4/plug-ins/"
 }
 
 case ${1:-} in
@@ -58,9 +80,11 @@ for profile in $(profiles); do
     found=yes
     if [ "${1:-}" = --uninstall ]; then
         remove "$profile/plug-ins/grainless"
+        remove_effect "$(data_of "$profile")"
         echo "removed: $profile/plug-ins/grainless"
     else
-        install "$profile/plug-ins/grainless"
+        install "$here/grainless" "$profile/plug-ins/grainless"
+        install_effect "$(data_of "$profile")"
     fi
 done
 [ "$found" ] || die "there are no settings of GIMP 3 in your home folder: start GIMP 3 once, then this script again"

@@ -41,4 +41,27 @@ install_into "$profile"
 uninstall_from "$profile"
 check "uninstall leaves other plug-ins, and nothing of ours" test "$(ls -A "$profile/plug-ins")" = another
 check "there is nothing left to uninstall" has_nothing
+
+# The effect: a module where GEGL looks, and its folder.
+plug_ins=$folder/lib/gimp/3.0/plug-ins data=$folder/data
+mkdir -p "$plug_ins" "$folder/lib/gegl-0.4" "$folder/lib/grainless" "$folder/catalogues/de" "$data"
+echo module >"$folder/lib/gegl-0.4/grainless-effect.so"
+echo helper >"$folder/lib/grainless/grainless-engine"
+ln -s ../../catalogues "$folder/lib/grainless/locale"
+echo words >"$folder/catalogues/de/words.mo"
+effect=$data/gegl-0.4/plug-ins/grainless-effect.so
+effect_is_complete() { diff "$folder/lib/gegl-0.4/grainless-effect.so" "$effect" >&2 && test -f "$data/grainless/locale/de/words.mo"; }
+effect_is_refused() { ! (install_effect "$data"); }
+no_effect() { ! uninstall_effect "$data"; }
+
+install_effect "$data"
+check "the effect is there, its links followed" effect_is_complete
+install_effect "$data"
+check "and after a second time" effect_is_complete
+touch "$data/gegl-0.4/plug-ins/another.so"
+uninstall_effect "$data"
+check "uninstall leaves other modules, and nothing of ours" test "$(cd "$data" && find . -type f)" = ./gegl-0.4/plug-ins/another.so
+echo other >"$effect"
+check "a module that is not ours is refused" effect_is_refused
+check "and not uninstalled" no_effect
 echo "1..$number"

@@ -243,6 +243,23 @@ def preset_seeds():
     yield "name", b"portrait at night"
 
 
+def helper_seeds():
+    """A message of each kind (plugin/helper/message.h)."""
+    def message(kind, numbers="", *values):
+        return struct.pack("<IHH" + numbers, 0x4c4e5247, 1, kind, *values)
+
+    def text(value):
+        return struct.pack("<I", len(value)) + value
+
+    yield "hello", message(0)
+    yield "open", message(1, "Qiiii", 1, 0, 3, 640, 480)
+    yield "close", message(2, "Q", 1)
+    yield "render", message(3, "QQiiii", 1, 1, 0, 0, 64, 64) + text(b"method=nlm\nsigma=12\n")
+    yield "progress", message(4, "Q", 1)
+    yield "done", (message(5, "Qi", 1, 0) + text(b"") + text(b"cpu") + text(b"note") + struct.pack("<I", 1) + text(b"why")
+                   + b"\x01")
+
+
 def options_seeds():
     yield "words", b"--method\nnlm\n--sigma=5\n--search\n21\n--device\ncuda:0,1\n--memory\n512"
     yield "help", b"--help"
@@ -257,7 +274,8 @@ def drawn_seeds():
 def main():
     corpus = pathlib.Path(sys.argv[1])
     kinds = {"png": png_seeds, "tiff": tiff_seeds, "jpeg": jpeg_seeds, "pnm": pnm_seeds, "exif": exif_seeds, "icc": icc_seeds,
-             "preset": preset_seeds, "options": options_seeds, "engine": drawn_seeds, "module": drawn_seeds}
+             "preset": preset_seeds, "helper": helper_seeds, "options": options_seeds, "engine": drawn_seeds,
+             "module": drawn_seeds}
     for kind, seeds in kinds.items():
         folder = corpus / kind
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each program asks for the libraries that it calls, and for no other: needed.py READELF PLUG_IN|- TOOL…
+"""Each program asks for the libraries that it calls, and for no other: needed.py READELF PLUG_IN|- EFFECT|- TOOL…
 
 One more than that is one more reason not to start on another system: GIMP's pkg-config names libgexiv2, which has another
 name in each release of Debian. A library that joins a list here has to be in each package's list, too.
@@ -17,6 +17,7 @@ OPTIONAL = {"libhwy.so.1"}
 PLUG_IN = {"libgimp-3.0.so.0", "libgimpbase-3.0.so.0", "libgimpui-3.0.so.0", "libgimpwidgets-3.0.so.0", "libgegl-0.4.so.0",
            "libbabl-0.1.so.0", "libgio-2.0.so.0", "libgobject-2.0.so.0", "libglib-2.0.so.0", "libgtk-3.so.0",
            "libgdk-3.so.0", "libpangocairo-1.0.so.0", "libpango-1.0.so.0", "libatk-1.0.so.0", "libcairo.so.2"}
+EFFECT = {"libgegl-0.4.so.0", "libbabl-0.1.so.0", "libgobject-2.0.so.0", "libglib-2.0.so.0"}
 TOOL = {"libjpeg.so.62", "libjpeg.so.8", "liblcms2.so.2", "libpng16.so.16", "libz.so.1", "libtiff.so.6"}
 
 
@@ -46,8 +47,9 @@ def complaints(readelf, path, allowed):
 
 
 def main():
-    readelf, plug_in, *tools = sys.argv[1:]
+    readelf, plug_in, effect, *tools = sys.argv[1:]
     lines = complaints(readelf, plug_in, PLUG_IN) if plug_in != "-" else []
+    lines += complaints(readelf, effect, EFFECT) if effect != "-" else []
     for tool in tools:
         lines += complaints(readelf, tool, TOOL)
     print("\n".join(lines) or "each program asks for what it calls")

@@ -67,8 +67,8 @@ compile() { # [plug-in]
 build() { # [plug-in]
     compile "$@"
     step "installing into $stage"
-    # Meson complains of a link that is there already.
-    rm -f "$stage"/usr/lib/*/grainless/grainless-cuda.so
+    # Meson complains of links that are there already.
+    rm -f "$stage"/usr/lib/*/grainless/{grainless-cuda.so,locale}
     meson install -C "$meson_dir" --no-rebuild --only-changed --quiet --destdir "$stage" >&2 ||
         die "the built files could not be laid out in $stage"
 }

@@ -62,6 +62,12 @@ make_profile() {
 GIMPRC
 }
 
+# GEGL looks for a user's operations below XDG_DATA_HOME; ours lies in the tree that holds the plug-ins folder.
+add_effect() {
+    local module=$plug_ins/../../../gegl-0.4/grainless-effect.so folder=$profile/home/.local/share/gegl-0.4/plug-ins
+    if [[ -e $module ]]; then mkdir -p "$folder" && ln -sfn "$(realpath "$module")" "$folder/"; fi
+}
+
 set_variables() {
     if [[ $mode == desktop ]]; then
         # With another HOME the X client would look for its cookie in the wrong place.
@@ -161,6 +167,7 @@ wait_for() { # WHAT COMMAND…
 }
 
 make_profile
+add_effect
 set_variables
 if [[ $mode == gui ]]; then
     run_in_own_display "$@"

@@ -43,23 +43,58 @@ require_gimp() {
     getent passwd "$owner" >/dev/null || die "there is no user '$owner'"
 }
 
-# Read with the rights of ./dev, written with the user's: every file and folder ends up the user's own.
-install_into() {
-    local folder=$1/plug-ins/grainless
+# Read with the rights of ./dev, written with the user's: every file and folder ends up the user's own. Links are followed:
+# what they lead to may not be there tomorrow.
+put_folder() { # SOURCE FOLDER
+    local source=$1 folder=$2
     if as_owner test -e "$folder" && ! as_owner test -e "$folder/$installed_list"; then
         die "$folder exists and was not put there by './dev install': it stays as it is"
     fi
-    uninstall_from "$1" || true
+    take_folder "$folder" || true
     as_owner mkdir -p "$folder" || die "$folder could not be made"
-    tar -C "$plug_ins/grainless" -c . | as_owner tar -C "$folder" --no-same-owner -x ||
+    tar -C "$source" -ch . | as_owner tar -C "$folder" --no-same-owner -x ||
         die "the filter could not be copied to $folder"
-    (cd "$plug_ins/grainless" && find . -depth -mindepth 1) | as_owner tee "$folder/$installed_list" >/dev/null
+    (cd "$source" && find -L . -depth -mindepth 1) | as_owner tee "$folder/$installed_list" >/dev/null
     step "installed: $folder"
 }
 
+install_into() { put_folder "$plug_ins/grainless" "$1/plug-ins/grainless"; }
+
+# GEGL loads every module that lies in its folder: the effect lies there alone, what it needs in a folder of its own, whose
+# list says whose the module is.
+install_effect() { # DATA_FOLDER
+    local libraries=$plug_ins/../../.. module=$1/gegl-0.4/plug-ins/grainless-effect.so
+    [[ -e $libraries/gegl-0.4/grainless-effect.so ]] || return 0
+    if as_owner test -e "$module" && ! as_owner test -e "$1/grainless/$installed_list"; then
+        die "$module exists and was not put there by './dev install': it stays as it is"
+    fi
+    put_folder "$libraries/grainless" "$1/grainless"
+    as_owner mkdir -p "$(dirname "$module")" || die "$(dirname "$module") could not be made"
+    # A GIMP that runs goes on with the file that it has.
+    as_owner rm -f "$module"
+    # shellcheck disable=SC2002 # as_owner may not read the stage
+    cat "$libraries/gegl-0.4/grainless-effect.so" | as_owner tee "$module" >/dev/null || die "$module could not be written"
+    step "installed: $module"
+}
+
 # True when there was something to remove.
-uninstall_from() {
-    local folder=$1/plug-ins/grainless path
+uninstall_effect() { # DATA_FOLDER
+    take_folder "$1/grainless" || return 1
+    as_owner rm -f "$1/gegl-0.4/plug-ins/grainless-effect.so"
+    as_owner rmdir -p --ignore-fail-on-non-empty "$1/gegl-0.4/plug-ins" 2>/dev/null || true
+}
+
+# Where GEGL looks for a user's modules.
+data_folder() {
+    if [[ $owner == "$(id -un)" && ${XDG_DATA_HOME:-} == /* ]]; then echo "$XDG_DATA_HOME" && return; fi
+    echo "$(getent passwd "$owner" | cut -d: -f6)/.local/share"
+}
+
+uninstall_from() { take_folder "$1/plug-ins/grainless"; }
+
+# True when there was something to remove.
+take_folder() { # FOLDER
+    local folder=$1 path
     as_owner test -f "$folder/$installed_list" || return 1
     while read -r path; do
         as_owner test -e "$folder/$path" || continue
@@ -81,6 +116,7 @@ cmd_install() {
     build plug-in
     local profile
     while read -r profile; do install_into "$profile"; done < <(profiles "$series")
+    install_effect "$(data_folder)"
 }
 
 cmd_uninstall() {
@@ -92,5 +128,9 @@ cmd_uninstall() {
             found=1
         fi
     done < <(profiles "$series")
+    if uninstall_effect "$(data_folder)"; then
+        step "removed: the effect from $(data_folder)"
+        found=1
+    fi
     [[ $found ]] || step "nothing to remove: './dev install' has put nothing there"
 }

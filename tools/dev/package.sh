@@ -69,8 +69,12 @@ make_portable() {
     for module in "$packages"/debian/*/debian/gimp-grainless-cuda/usr/lib/*/gimp/*/plug-ins/grainless/grainless-cuda.so; do
         if [[ -f $module ]]; then cp "$module" "$folder/grainless/"; fi
     done
+    mkdir -p "$folder/effect"
+    cp "$sources"/stage/usr/lib/*/gegl-0.4/grainless-effect.so "$folder/effect/"
+    cp -rL "$sources"/stage/usr/lib/*/grainless "$folder/effect/grainless"
+    if [[ -f $folder/grainless/grainless-cuda.so ]]; then cp "$folder/grainless/grainless-cuda.so" "$folder/effect/grainless/"; fi
     cp "$sources"/packaging/portable/{install.sh,README.txt} "$sources"/{LICENSE,packaging/THIRD-PARTY.md} "$folder/"
-    python3 "$sources/packaging/portable/check.py" "$folder/grainless" >&2 || die "the portable archive would not start everywhere"
+    python3 "$sources/packaging/portable/check.py" "$folder" >&2 || die "the portable archive would not start everywhere"
     tar -C "$packages/portable" --owner=0 --group=0 -cJf "$packages/out/$name.tar.xz" "$name"
 }
 
