@@ -127,7 +127,7 @@ void Server::run(Job& job) {
   const Callbacks callbacks{nullptr, [&](double) { heartbeat.beat(); }};
   Done done{.request = job.render.request};
   const Status status = guard([&] {
-    const Report report = render(job, callbacks);
+    const Report& report = render(job, callbacks);
     done.device = report.device;
     done.note = report.note;
     done.fallbacks = report.fallbacks;
@@ -138,19 +138,28 @@ void Server::run(Job& job) {
   (void)guard([&] { channel_.send(done); });
 }
 
-Report Server::render(Job& job, const Callbacks& callbacks) {
-  Params params;
-  throw_if_failed(parse_params(job.render.params, params));
-  if (options_.processor_only) params.device = "cpu";
-  const NoiseModel noise = noise_of(*job.input, params, callbacks);
-  const OpenInput& about = job.input->about;
-  const Rect& rect = job.render.rect;
-  const MutableImage target{about.format,          about.width,
-                            about.height,          rect,
-                            job.target.writable(), row_bytes(about.format, rect.width)};
-  Report report;
-  throw_if_failed(engine_.denoise(params, noise, job.input->image(), target, callbacks, report));
-  return report;
+const Report& Server::render(Job& job, const Callbacks& callbacks) {
+  Input& input = *job.input;
+  const OpenInput& about = input.about;
+  if (!input.result || input.result->params() != job.render.params) {
+    input.result.reset();  // first, so that there is room
+    input.result =
+        std::make_unique<Result>(about.format, about.width, about.height, job.render.params);
+  }
+  Result& result = *input.result;
+  const Rect missing = result.missing(job.render.rect);
+  if (!missing.empty()) {
+    Params params;
+    throw_if_failed(parse_params(job.render.params, params));
+    if (options_.processor_only) params.device = "cpu";
+    const NoiseModel noise = noise_of(input, params, callbacks);
+    Report report;
+    throw_if_failed(
+        engine_.denoise(params, noise, input.image(), result.target(missing), callbacks, report));
+    result.computed(missing, report);
+  }
+  result.copy(job.render.rect, job.target.writable());
+  return result.report();
 }
 
 NoiseModel Server::noise_of(Input& input, const Params& params, const Callbacks& callbacks) {

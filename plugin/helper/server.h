@@ -8,12 +8,14 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
 
 #include "channel.h"
 #include "engine/denoise.h"
+#include "result.h"
 
 namespace grainless::helper {
 
@@ -36,8 +38,8 @@ class Server {
   struct Input {
     OpenInput about;
     SharedMemory pixels;
-    // Of the noise that was measured: by its kind.
-    std::map<int32_t, NoiseModel> measured = {};
+    std::map<int32_t, NoiseModel> measured = {};  // by the kind of noise that was looked for
+    std::unique_ptr<Result> result = {};          // of the latest parameters
 
     ConstImage image() const;
   };
@@ -53,7 +55,7 @@ class Server {
   void work(const std::stop_token& stop);
   bool idle();
   void run(Job& job);
-  Report render(Job& job, const Callbacks& callbacks);
+  const Report& render(Job& job, const Callbacks& callbacks);
   NoiseModel noise_of(Input& input, const Params& params, const Callbacks& callbacks);
 
   Channel channel_;

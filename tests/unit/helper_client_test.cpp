@@ -58,6 +58,19 @@ class HelperClient : public ::testing::Test {
     return {rendered.pixels.data(), rendered.pixels.data() + rendered.pixels.bytes()};
   }
 
+  // The same with the whole picture computed once, for a large one.
+  void expect_bytes(Client& client, const Rect& rect) {
+    const Rendered rendered = client.render(input_, params_, rect);
+    if (expected_whole_.empty()) expected_whole_ = expected(whole());
+    const std::vector<uint8_t> bytes = bytes_of(rendered);
+    const size_t row = static_cast<size_t>(rect.width) * image_.format.pixel_bytes();
+    for (int32_t y = 0; y < rect.height; ++y) {
+      const size_t at = static_cast<size_t>(rect.y + y) * image_.row_bytes +
+                        static_cast<size_t>(rect.x) * image_.format.pixel_bytes();
+      ASSERT_EQ(std::memcmp(bytes.data() + y * row, expected_whole_.data() + at, row), 0) << y;
+    }
+  }
+
   Rendered expect_right(Client& client, const Rect& rect) {
     Rendered rendered = client.render(input_, params_, rect);
     EXPECT_EQ(bytes_of(rendered), expected(rect));
@@ -71,6 +84,7 @@ class HelperClient : public ::testing::Test {
   TestImage image_ = noisy_picture({Component::kU8, 3}, 240, 180, 12.0f);
   std::shared_ptr<Input> input_ = input_of(image_);
   Params params_;
+  std::vector<uint8_t> expected_whole_;
 };
 
 // Ended, whether its parent has looked or not.
@@ -95,6 +109,28 @@ TEST_F(HelperClient, GivesTheEnginesPixelsForAnyRectangle) {
     expect_right(client, rect);
   }
   EXPECT_EQ(client.process(), process) << "another helper";
+}
+
+TEST_F(HelperClient, WhatWasComputedIsNotComputedAgain) {
+  image_ = noisy_picture({Component::kU8, 3}, 800, 700, 12.0f);
+  input_ = input_of(image_);
+  Client client({.program = HELPER});
+  const auto seconds = [&](const Rect& rect) {
+    const auto begun = std::chrono::steady_clock::now();
+    (void)client.render(input_, params_, rect);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    expect_bytes(client, rect);
+    return took.count();
+  };
+  // In an order in which cells are there, half there, and of another setting.
+  (void)seconds({300, 200, 10, 10});
+  (void)seconds({250, 100, 300, 500});
+  const double first = seconds(whole());
+  EXPECT_LT(seconds(whole()), first / 4);
+  params_.strength = 50;
+  expected_whole_.clear();
+  (void)seconds({500, 400, 300, 300});
+  (void)seconds(whole());
 }
 
 TEST_F(HelperClient, MeasuresEachPictureByItself) {
