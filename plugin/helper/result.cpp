@@ -29,6 +29,7 @@ Result::Result(PixelFormat format, int32_t width, int32_t height, std::string pa
       params_(std::move(params)),
       columns_(cells_in(width)),
       ready_(static_cast<size_t>(columns_) * cells_in(height)),
+      left_(ready_.size()),
       pixels_(std::make_unique_for_overwrite<uint8_t[]>(pixel_bytes(format, width, height))) {}
 
 template <typename Body>
@@ -56,7 +57,11 @@ MutableImage Result::target(const Rect& rect) {
 }
 
 void Result::computed(const Rect& cells, const Report& report) {
-  for_each_cell(cells, [&](size_t index, const Rect&) { ready_[index] = 1; });
+  for_each_cell(cells, [&](size_t index, const Rect&) {
+    left_ -= ready_[index] == 0 ? 1 : 0;
+    ready_[index] = 1;
+  });
+  seconds_a_pixel_ = report.total / static_cast<double>(cells.area());
   add_part(report, report_);
   report_.note = report.note;
   report_.changed = report.changed;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMostInputs = 64;  // the other end keeps fewer; this is against nonsense
 constexpr std::chrono::milliseconds kSignOfLife{200};
+constexpr std::chrono::milliseconds kGimpsInterval{66};  // what a rectangle may take by GIMP's wish
 
 [[noreturn]] void refuse() {
   throw Error(ErrorCode::kBadInput, sentence("what it said makes no sense"));
@@ -20,6 +21,15 @@ constexpr std::chrono::milliseconds kSignOfLife{200};
 
 ptrdiff_t row_bytes(PixelFormat format, int32_t width) {
   return ptrdiff_t{width} * format.pixel_bytes();
+}
+
+// GIMP asks for as much at a time as it got quickly before, and its window stands still meanwhile.
+// What was there already must not make it ask for seconds' worth of what is not: it comes about as
+// slowly, as long as there is such.
+void keep_pace(const Rect& rect, const Result& result) {
+  const std::chrono::duration<double> fair{result.seconds_a_pixel() *
+                                           static_cast<double>(rect.area())};
+  std::this_thread::sleep_for(std::min<std::chrono::duration<double>>(fair, kGimpsInterval));
 }
 
 // Says that work goes on, but not with every tile.
@@ -148,7 +158,9 @@ const Report& Server::render(Job& job, const Callbacks& callbacks) {
   }
   Result& result = *input.result;
   const Rect missing = result.missing(job.render.rect);
-  if (!missing.empty()) {
+  if (missing.empty()) {
+    if (!result.complete()) keep_pace(job.render.rect, result);
+  } else {
     Params params;
     throw_if_failed(parse_params(job.render.params, params));
     if (options_.processor_only) params.device = "cpu";
