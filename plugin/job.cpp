@@ -8,6 +8,12 @@ namespace grainless {
 Job::Job(Engine& engine, std::unique_ptr<LayerFilter> filter, JobSubject subject)
     : engine_(engine), filter_(std::move(filter)), subject_(std::move(subject)) {}
 
+Drawables Job::drawables() const {
+  Drawables all;
+  for (const Drawables& group : subject_.groups) all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
+
 ui::Subject Job::open_preview() {
   LivePreview& preview = preview_.emplace(engine_, *filter_, subject_);
   return {preview, preview, subject_.is_stack(), subject_.what};

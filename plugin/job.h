@@ -19,6 +19,7 @@ class Job {
 
   GimpImage* image() const { return subject_.image; }
   std::string refusal() const { return subject_.refusal(); }
+  Drawables drawables() const;
   // Makes the preview, which goes on existing.
   ui::Subject open_preview();
   // The work, with what the preview has measured.

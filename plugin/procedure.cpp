@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "engine/params/params.h"
+#include "layer_effects.h"
 #include "module_dir.h"
 #include "run.h"
 
@@ -103,6 +104,11 @@ GimpProcedure* create_denoise_procedure(GimpPlugIn* plug_in) {
   for (const ParamSpec& spec : param_specs()) {
     if (is_picture_param(spec)) add_argument(procedure, spec, Params());
   }
+  gimp_procedure_add_boolean_argument(
+      procedure, kEffectKey, _("As a layer effect"),
+      _("Put the filter on the layer as an effect, which can be changed later, hidden or taken off "
+        "again in GIMP's list of layer effects, instead of changing the layer's pixels."),
+      FALSE, kArgumentFlags);
   return procedure;
 }
 

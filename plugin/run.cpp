@@ -13,6 +13,7 @@
 #include "config.h"
 #include "engine/sentence.h"
 #include "job.h"
+#include "layer_effects.h"
 #include "module_dir.h"
 #include "run_support.h"
 #include "stack_layers.h"
@@ -113,11 +114,18 @@ Status denoise(Job& job, const Params& params, const ui::WorkMonitor* monitor, b
   return guarded.ok() ? status : guarded;
 }
 
+Status add_effects(const Job& job, const Params& params) {
+  const std::string why = job.refusal();
+  if (!why.empty()) return {ErrorCode::kBadInput, why};
+  return add_effects(job.image(), job.drawables(), params);
+}
+
 // The dialog stays open while the filter works: none when the user leaves it without.
 std::optional<Status> run_in_dialog(const Call& call, Job& job) {
   ui::initialise();
   const auto params = [&] { return call.params(); };
   const auto work = [&](const ui::WorkMonitor& monitor) {
+    if (wants_effect(call.config)) return add_effects(job, call.params());
     return denoise(job, call.params(), &monitor, true);
   };
   return ui::run_dialog(call.procedure, call.config, params, job.open_preview(), places(), work);
@@ -127,6 +135,7 @@ Status run_without_dialog(const Call& call, Job& job) {
   const Params params = call.params();
   Status status = validate(params);
   if (!status.ok()) return status;
+  if (wants_effect(call.config)) return add_effects(job, params);
   return denoise(job, params, nullptr, call.mode != GIMP_RUN_NONINTERACTIVE);
 }
 

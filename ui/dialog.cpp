@@ -202,6 +202,7 @@ class Dialog {
     gtk_widget_set_margin_top(column, 6);
     gtk_container_add(GTK_CONTAINER(advanced), column);
     gtk_box_pack_start(GTK_BOX(side), advanced, FALSE, FALSE, 0);
+    if (!stack) gtk_box_pack_start(GTK_BOX(side), new_effect_choice(), FALSE, FALSE, 0);
 
     // With the expander open the controls are taller than a small window; the bar stays in sight.
     GtkWidget* scrolled = gtk_scrolled_window_new(nullptr, nullptr);
@@ -213,6 +214,16 @@ class Dialog {
     side_ = scrolled;
     gtk_widget_set_hexpand(scrolled, FALSE);  // its controls would claim the preview's room
     return scrolled;
+  }
+
+  // The argument that is no parameter: what becomes of the result.
+  GtkWidget* new_effect_choice() {
+    constexpr char kKey[] = "as-effect";
+    GParamSpec* argument = g_object_class_find_property(G_OBJECT_GET_CLASS(config_), kKey);
+    GtkWidget* choice =
+        gimp_prop_check_button_new(G_OBJECT(config_), kKey, g_param_spec_get_nick(argument));
+    gtk_widget_set_tooltip_text(choice, g_param_spec_get_blurb(argument));
+    return choice;
   }
 
   void set_size() {

@@ -10,8 +10,8 @@ import numpy as np
 from gi.repository import Gegl, Gimp, Gio
 
 from case_formats import PRECISIONS
-from harness import (HEIGHT, QUICK, SIGMA, WIDTH, WORK, add_layer, denoise, get_pixels, load, native_pixels, new_image,
-                     noisy_picture, set_pixels)
+from harness import (HEIGHT, QUICK, SIGMA, SUCCESS, WIDTH, WORK, add_layer, call, denoise, get_pixels, load,
+                     native_pixels, new_image, noisy_picture, set_pixels)
 
 OPERATION = "grainless:denoise"
 BASES = (Gimp.ImageBaseType.RGB, Gimp.ImageBaseType.GRAY)
@@ -276,6 +276,37 @@ def check_unusual_values():
     assert not np.array_equal(after[20, 20], before[20, 20])
 
 
+def check_by_the_procedure():
+    """The filter's own procedure puts the effect on layers, with its settings, and leaves their pixels alone."""
+    image = new_image()
+    layers = [add_layer(image), add_layer(image, seed=2)]
+    copies = [layer.copy() for layer in layers]
+    before = [native_pixels(layer).copy() for layer in layers]
+    status, message = call(image, layers, as_effect=True, method="nlm", auto_sigma=False, sigma=SIGMA, search=11)
+    assert status == SUCCESS, message
+    for layer, copy, pixels in zip(layers, copies, before):
+        assert np.array_equal(native_pixels(layer), pixels)
+        effects = layer.get_filters()
+        assert [effect.get_operation_name() for effect in effects] == [OPERATION]
+        assert values_of(effects[0])["method"] == "nlm" and values_of(effects[0])["sigma"] == SIGMA
+        layer.merge_filters()
+        image.insert_layer(copy, None, 0)
+        assert np.array_equal(native_pixels(layer), filtered(copy, **QUICK))
+
+
+def check_refused():
+    """Only layers have effects; nothing is changed then, and the message says so."""
+    image = new_image()
+    layer = add_layer(image)
+    mask = layer.create_mask(Gimp.AddMaskType.WHITE)
+    layer.add_mask(mask)
+    status, message = call(image, [mask], as_effect=True)
+    assert status != SUCCESS and "only layers" in message, message
+    status, message = call(image, [layer], as_effect=True, search=4)
+    assert status != SUCCESS and "search" in message, message
+    assert not layer.get_filters() and not mask.get_filters()
+
+
 def helpers_of_gimp():
     """The helpers that GIMP itself has started."""
     found = []
@@ -314,6 +345,41 @@ def check_killed():
     assert np.array_equal(result, expected)
 
 
+def memory_files():
+    """Pictures that GIMP shares with the helper."""
+    links = []
+    for path in pathlib.Path(f"/proc/{os.getppid()}/fd").iterdir():
+        try:
+            links.append(os.readlink(path))
+        except OSError:  # closed meanwhile
+            continue
+    return sum("memfd:grainless" in link for link in links), len(links)
+
+
+def check_leaks():
+    """A hundred effects that come and go leave neither processes nor memory nor open files."""
+    def once(number):
+        image = new_image()
+        layer = add_layer(image, seed=number)
+        layer.append_filter(new_effect(layer, **QUICK))
+        seen(image)
+        image.delete()
+
+    def resident():
+        return int(pathlib.Path(f"/proc/{os.getppid()}/statm").read_text(encoding="utf-8").split()[1]) * 4096
+
+    for number in range(20):
+        once(number)
+    before, (_, files) = resident(), memory_files()
+    for number in range(100):
+        once(number)
+    shared, now = memory_files()
+    assert shared <= 5, f"{shared} pictures are kept"
+    assert now <= files + 5, f"{files} open files became {now}"
+    assert resident() < before + (32 << 20), f"{(resident() - before) >> 20} MiB more"
+    assert len(helpers_of_gimp()) == 1
+
+
 def cases():
     for base in BASES:
         for name in PRECISIONS:
@@ -331,4 +397,7 @@ def cases():
     yield "effect in an XCF file", check_file
     yield "effect changed and hidden later", check_edit
     yield "effect, NaN and infinity", check_unusual_values
+    yield "effect by the filter's procedure", check_by_the_procedure
+    yield "effect, what can have none", check_refused
+    yield "effect, a hundred times", check_leaks
     yield "effect, its helper killed in mid-work", check_killed

@@ -18,7 +18,7 @@ NO_LETTER = {"matching", "stages", "weights", "noise", "memory"}  # the alphabet
 def check_registration():
     procedure = PDB.lookup_procedure(PROCEDURE)
     names = [argument.name for argument in procedure.get_arguments()]
-    assert names == ["run-mode", "image", "drawables"] + KEYS, names
+    assert names == ["run-mode", "image", "drawables", *KEYS, "as-effect"], names
     assert procedure.get_menu_paths() == ["<Image>/Filters/Enhance"], procedure.get_menu_paths()
     assert procedure.get_menu_label() == "Grainless _Denoise…", procedure.get_menu_label()
     assert procedure.get_image_types() == "RGB*, GRAY*"

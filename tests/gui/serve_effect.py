@@ -18,7 +18,7 @@ def seen():
     return hashlib.sha256(data).hexdigest()  # noqa: F821
 
 
-def by_the_filter(**values):
+def by_the_filter(values=None):
     """What the filter makes of a copy of the picture."""
     image = layer.get_image().duplicate()  # noqa: F821
     one = image.get_layers()[0]
@@ -29,7 +29,7 @@ def by_the_filter(**values):
     config.set_property("run-mode", Gimp.RunMode.NONINTERACTIVE)  # noqa: F821
     config.set_property("image", image)
     config.set_core_object_array("drawables", [one])
-    for key, value in values.items():
+    for key, value in (values or {}).items():
         config.set_property(key, value)
     assert procedure.run(config).index(0) == Gimp.PDBStatusType.SUCCESS  # noqa: F821
     area = Gegl.Rectangle.new(0, 0, one.get_width(), one.get_height())  # noqa: F821

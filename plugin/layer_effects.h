@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// The filter as GIMP's layer effect: its operation instead of new pixels.
+#pragma once
+
+#include <libgimp/gimp.h>
+
+#include "engine/boundary/status.h"
+#include "engine/params/params.h"
+#include "target.h"
+
+namespace grainless {
+
+// The procedure's argument that asks for it.
+inline constexpr char kEffectKey[] = "as-effect";
+
+bool wants_effect(GimpProcedureConfig* config);
+
+// Puts the effect with these settings on each of the layers, in one undo step. When one of them
+// can't have it, or the operation isn't installed, none gets it.
+Status add_effects(GimpImage* image, const Drawables& layers, const Params& params);
+
+}  // namespace grainless
