@@ -380,7 +380,16 @@ def check_leaks():
     assert len(helpers_of_gimp()) == 1
 
 
+def check_nothing_started():
+    """Before the first effect: a GIMP that has loaded the module, and an effect that nobody has asked for pixels."""
+    image = new_image()
+    new_effect(add_layer(image), **QUICK)
+    assert Gegl.has_operation(OPERATION)
+    assert not helpers_of_gimp()
+
+
 def cases():
+    yield "effect, nothing is started without work", check_nothing_started
     for base in BASES:
         for name in PRECISIONS:
             yield (f"effect, {base.value_nick} {name}: the filter's pixels",

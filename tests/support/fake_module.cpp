@@ -9,6 +9,7 @@
 //   GRAINLESS_FAKE_FAIL_CODE=N    this ErrorCode (5, kDeviceFailed), and
 //   GRAINLESS_FAKE_FAIL_TEXT=T    this sentence
 //   GRAINLESS_FAKE_HANGS=1        run() does nothing until it is cancelled
+//   GRAINLESS_FAKE_CRASHES=1      run() ends the process, as a driver can
 //   GRAINLESS_FAKE_BUDGET=BYTES   what budget() answers; under 0: nothing
 //   GRAINLESS_FAKE_SMALL=1        run() says that the card is too small for the plan
 //   GRAINLESS_FAKE_LACKS_METHOD=N supports() refuses method N
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -147,6 +149,7 @@ int32_t run(AbiSession* session, const Plan* plan, const AbiTile* tile,
     return fail_as_told(message);
   }
   if (setting("GRAINLESS_FAKE_HANGS", 0) != 0) return hang(callbacks, message);
+  if (setting("GRAINLESS_FAKE_CRASHES", 0) != 0) (void)std::raise(SIGKILL);  // leaves no core file
   if (setting("GRAINLESS_FAKE_SMALL", 0) != 0) {
     return fail(message, ErrorCode::kUnsupported, "the fake card is too small for this plan");
   }

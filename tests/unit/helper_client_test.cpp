@@ -189,6 +189,82 @@ TEST_F(HelperClient, OneThatFailsInAnyWayIsReplacedByOneOnTheProcessor) {
   }
 }
 
+// The helper with a card beside it: tests/support/fake_module.cpp.
+class HelperCard : public HelperClient {
+ protected:
+  HelperCard() {
+    namespace fs = std::filesystem;
+    char name[] = "/tmp/grainless-helper-XXXXXX";
+    folder_ = mkdtemp(name);
+    fs::copy_file(HELPER, folder_ / "grainless-engine");
+    fs::copy_file(fs::path(FAKE_MODULES) / "fake-good" / "grainless-cuda.so",
+                  folder_ / "grainless-cuda.so");
+    params_.device = "auto";
+  }
+  ~HelperCard() override {
+    for (const std::string& name : set_) unsetenv(name.c_str());
+    std::filesystem::remove_all(folder_);
+  }
+
+  void fault(const std::string& name) {
+    set_.push_back("GRAINLESS_FAKE_" + name);
+    setenv(set_.back().c_str(), "1", 1);
+  }
+  ClientOptions options() const {
+    return {.program = folder_ / "grainless-engine", .patience = 700ms};
+  }
+  // The fake card's pixels are the processor's.
+  Rendered render(Client& client) {
+    Rendered rendered = client.render(input_, params_, whole());
+    EXPECT_EQ(bytes_of(rendered), expected(whole()));
+    return rendered;
+  }
+
+  std::filesystem::path folder_;
+  std::vector<std::string> set_;
+};
+
+TEST_F(HelperCard, ComputesWhereThereIsOne) {
+  Client client(options());
+  const Rendered rendered = render(client);
+  EXPECT_EQ(rendered.device, "cuda:0");
+  EXPECT_TRUE(rendered.lost.empty());
+}
+
+TEST_F(HelperCard, ThatFailsCostsAFallbackAndNoHelper) {
+  fault("FAIL_RUN");
+  Client client(options());
+  const Rendered rendered = render(client);
+  EXPECT_NE(rendered.device, "cuda:0");
+  EXPECT_TRUE(rendered.lost.empty());
+  ASSERT_FALSE(rendered.fallbacks.empty());
+  EXPECT_NE(rendered.fallbacks.front().find("fell off the bus"), std::string::npos);
+}
+
+TEST_F(HelperCard, ThatHangsOrTakesTheHelperAlongIsLeftAlone) {
+  for (const char* what : {"HANGS", "CRASHES"}) {
+    set_.clear();
+    fault(what);
+    Client client(options());
+    const Rendered rendered = render(client);
+    EXPECT_EQ(rendered.device, "cpu") << what;
+    EXPECT_FALSE(rendered.lost.empty()) << what;
+    unsetenv(set_.back().c_str());
+    params_.strength += 10;
+    EXPECT_EQ(render(client).device, "cpu") << what << ": asked again at once";
+  }
+}
+
+TEST_F(HelperCard, IsTriedAgainAfterAWhile) {
+  fault("CRASHES");
+  ClientOptions soon = options();
+  soon.penalty = std::chrono::seconds(0);
+  Client client(soon);
+  EXPECT_THROW((void)client.render(input_, params_, whole()), Error);  // three times
+  unsetenv(set_.back().c_str());
+  EXPECT_EQ(render(client).device, "cuda:0");
+}
+
 TEST_F(HelperClient, SaysWhyWhenNoneGivesAnAnswer) {
   setenv("GRAINLESS_FAULTY_HELPER", "dies-always", 1);
   Client client({.program = FAULTY_HELPER});
