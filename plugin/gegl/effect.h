@@ -20,7 +20,6 @@ namespace grainless::effect {
 class Effect {
  public:
   Params& params() { return params_; }
-  void params_changed() { said_.clear(); }
 
   void set_source(const Babl* format);
   const Babl* format() const { return encoding_.native; }
@@ -51,7 +50,7 @@ class Effect {
   std::shared_ptr<helper::Input> input_;
   GeglRectangle box_{};
   bool suspect_ = true;
-  std::set<std::string> said_;
+  std::set<std::string> said_;  // of this picture: a slider must not say it again and again
 };
 
 }  // namespace grainless::effect

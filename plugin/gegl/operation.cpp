@@ -98,7 +98,6 @@ static void set_property(GObject* object, guint number, const GValue* value, GPa
   if (!grainless::effect::set_property(effect.params(), number, value)) {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, number, property);
   }
-  effect.params_changed();
 }
 
 static void get_property(GObject* object, guint number, GValue* value, GParamSpec* property) {
