@@ -205,11 +205,11 @@ void Client::start(Devices devices) {
                                      std::to_string(options_.idle.count()), "--threads",
                                      std::to_string(options_.threads)};
   if (devices == Devices::kProcessor) arguments.emplace_back("--processor");
-  const int failed = SpawnSetup(theirs.number()).spawn(std::move(arguments), process_);
-  if (failed != 0) {
-    process_ = 0;
+  pid_t started = 0;
+  if (SpawnSetup(theirs.number()).spawn(std::move(arguments), started) != 0) {
     throw Error(ErrorCode::kDeviceFailed, sentence("it can't be started"));
   }
+  process_ = started;
   channel_.emplace(std::move(ours));
   devices_ = devices;
   greet();

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <list>
@@ -74,7 +75,7 @@ class Client {
   Rendered render(const std::shared_ptr<const Input>& input, const Params& params,
                   const Rect& rect);
 
-  // The helper's process; 0: none. For tests.
+  // The helper's process; 0: none. For tests; from any thread.
   pid_t process() const { return process_; }
 
  private:
@@ -93,7 +94,7 @@ class Client {
   const ClientOptions options_;
   std::mutex mutex_;
   std::optional<Channel> channel_;
-  pid_t process_ = 0;
+  std::atomic<pid_t> process_{0};
   Devices devices_ = Devices::kAll;
   uint64_t requests_ = 0;
   std::list<std::shared_ptr<const Input>> given_;  // to this helper, the latest used first
