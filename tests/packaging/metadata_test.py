@@ -76,6 +76,10 @@ class Install(unittest.TestCase):
         (self.archive / "grainless" / "grainless").write_text("binary")
         (self.archive / "grainless" / "locale" / "de" / "words.mo").write_text("words")
         (self.archive / "install.sh").write_bytes((PACKAGING / "portable" / "install.sh").read_bytes())
+        (self.archive / "effect" / "grainless").mkdir(parents=True)
+        (self.archive / "effect" / "grainless" / "grainless-engine").write_text("helper")
+        (self.archive / "effect" / "grainless-effect.so").write_text("module")
+        self.data = [self.home / ".local/share", self.home / ".var/app/org.gimp.GIMP/data"]
         self.profile = self.home / ".config" / "GIMP" / "3.2"
         self.flatpak = self.home / ".var/app/org.gimp.GIMP/config/GIMP/3.0"
         self.installed = self.profile / "plug-ins" / "grainless"
@@ -91,6 +95,9 @@ class Install(unittest.TestCase):
         self.assertEqual(self.run_script().returncode, 0)
         for folder in (self.profile, self.flatpak):
             self.assertTrue((folder / "plug-ins/grainless/locale/de/words.mo").exists())
+        for folder in self.data:
+            self.assertTrue((folder / "gegl-0.4/plug-ins/grainless-effect.so").exists())
+            self.assertTrue((folder / "grainless/grainless-engine").exists())
         (self.archive / "grainless" / "locale" / "de" / "words.mo").unlink()
         (self.installed / "notes of the user").touch()
         self.assertEqual(self.run_script().returncode, 0)
@@ -98,6 +105,8 @@ class Install(unittest.TestCase):
         self.assertEqual(self.run_script("--uninstall").returncode, 0)
         self.assertEqual([path.name for path in self.installed.iterdir()], ["notes of the user"])
         self.assertEqual(list((self.flatpak / "plug-ins").iterdir()), [])
+        for folder in self.data:
+            self.assertEqual([path for path in folder.rglob("*") if path.is_file()], [])
 
     def test_refusals(self):
         run = self.run_script()
