@@ -57,7 +57,8 @@ class Metadata(unittest.TestCase):
         text = read("packaging", "THIRD-PARTY.md").lower()
         names = {"libjpeg-turbo" if "jpeg" in library else "little cms" if "lcms" in library else "zlib" if library == "libz.so.1"
                  else re.sub(r"^lib|-?[\d.]*\.so.*|16", "", library) for library in TOOL | PLUG_IN}
-        families = {"gimp": "libgimp", "gimpbase": "libgimp", "gimpui": "libgimp", "gimpwidgets": "libgimp", "gio": "glib",
+        families = {"gimp": "libgimp", "gimpbase": "libgimp", "gimpcolor": "libgimp", "gimpconfig": "libgimp",
+                    "gimpui": "libgimp", "gimpwidgets": "libgimp", "gio": "glib",
                     "gobject": "glib", "gdk": "gtk", "pangocairo": "pango", "png": "libpng", "tiff": "libtiff"}
         for name in sorted(families.get(name, name) for name in names):
             with self.subTest(library=name):

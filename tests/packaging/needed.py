@@ -14,7 +14,8 @@ LOADER = re.compile(r"ld-linux.*\.so\.\d")
 # Absent where Highway is linked in (packaging/portable).
 OPTIONAL = {"libhwy.so.1"}
 # GIMP itself needs each of them.
-PLUG_IN = {"libgimp-3.0.so.0", "libgimpbase-3.0.so.0", "libgimpui-3.0.so.0", "libgimpwidgets-3.0.so.0", "libgegl-0.4.so.0",
+PLUG_IN = {"libgimp-3.0.so.0", "libgimpbase-3.0.so.0", "libgimpcolor-3.0.so.0", "libgimpconfig-3.0.so.0",
+           "libgimpui-3.0.so.0", "libgimpwidgets-3.0.so.0", "libgegl-0.4.so.0",
            "libbabl-0.1.so.0", "libgio-2.0.so.0", "libgobject-2.0.so.0", "libglib-2.0.so.0", "libgtk-3.so.0",
            "libgdk-3.so.0", "libpangocairo-1.0.so.0", "libpango-1.0.so.0", "libatk-1.0.so.0", "libcairo.so.2"}
 EFFECT = {"libgegl-0.4.so.0", "libbabl-0.1.so.0", "libgobject-2.0.so.0", "libglib-2.0.so.0"}
