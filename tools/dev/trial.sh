@@ -1,8 +1,10 @@
-# The packages in a Debian that has none of the tools they were built with (sourced, never run).
+# The packages in a Debian that has none of the tools they were built with, and the archive, one binary for both, in one with
+# GIMP 3.2, too (sourced, never run).
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # build, checkout…: ./dev's
 
 trial=$build/package/trial
+trial_name="Debian 13"
 
 in_trial() {
     local -a sudo=()
@@ -21,29 +23,29 @@ denoise_in_trial() { # WHAT HOME
               (plug-in-grainless-denoise #:run-mode RUN-NONINTERACTIVE #:image image
                 #:drawables (gimp-image-get-layers image) #:auto-sigma FALSE #:sigma 10)
               (gimp-file-save RUN-NONINTERACTIVE image \"$result\" ))" --quit >"$build/package/trial-$1.log" 2>&1 || true
-    [[ -s $result ]] || die "the filter of $1 did not run in a clean Debian 13: $build/package/trial-$1.log tells more"
-    step "tried in a clean Debian 13: $1"
+    [[ -s $result ]] || die "the filter of $1 did not run in a clean $trial_name: $build/package/trial-$1.log tells more"
+    step "tried in a clean $trial_name: $1"
 }
 
-try_portable() {
+try_portable() { # SERIES
     local home=$build/package/trial-home archive
     rm -rf -- "$home"
-    mkdir -p "$home/.config/GIMP/3.0" "$home/portable"
+    mkdir -p "$home/.config/GIMP/$1" "$home/portable"
     for archive in "$build"/package/out/grainless-*-linux-*.tar.xz; do
         tar -C "$home/portable" --strip-components=1 -xf "$archive"
     done
     in_trial env -u GIMP3_DIRECTORY HOME="$home" XDG_CONFIG_HOME="$home/.config" "$home/portable/install.sh" >&2 ||
-        die "the portable archive's install.sh failed in a clean Debian 13"
+        die "the portable archive's install.sh failed in a clean $trial_name"
     denoise_in_trial portable "$home"
     in_trial env -u GIMP3_DIRECTORY HOME="$home" XDG_CONFIG_HOME="$home/.config" "$home/portable/install.sh" --uninstall >&2
-    [[ ! -e $home/.config/GIMP/3.0/plug-ins/grainless ]] || die "install.sh --uninstall left something behind"
+    [[ ! -e $home/.config/GIMP/$1/plug-ins/grainless ]] || die "install.sh --uninstall left something behind"
 }
 
 # The archive first: what the packages bring along must not help it.
 try_packages() {
     step "making a clean Debian 13 with nothing but GIMP"
     bootstrap trixie "$trial" gimp ca-certificates
-    try_portable
+    try_portable 3.0
     local -a files=("$build"/package/out/{gimp-grainless,grainless}_*.deb)
     in_trial apt-get -qq update
     in_trial env DEBIAN_FRONTEND=noninteractive apt-get -y --no-install-recommends install "${files[@]}" >&2 ||
@@ -55,5 +57,10 @@ try_packages() {
         die "grainless did not run in a clean Debian 13"
     step "tried in a clean Debian 13: grainless"
     in_trial env DEBIAN_FRONTEND=noninteractive apt-get -y purge gimp-grainless grainless >&2
+    remove_tree "$trial"
+    trial_name="Debian forky, with GIMP 3.2"
+    step "making a clean $trial_name"
+    bootstrap forky "$trial" gimp ca-certificates
+    try_portable 3.2
     remove_tree "$trial"
 }
