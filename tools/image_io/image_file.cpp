@@ -177,7 +177,7 @@ std::vector<Image> read_layers(const std::string& path, const CancelToken* cance
 
 std::unique_ptr<RowReader> read_rows(const std::string& path,
                                      [[maybe_unused]] const CancelToken* cancel) {
-  const Magic magic = magic_of(InputFile(path));
+  [[maybe_unused]] const Magic magic = magic_of(InputFile(path));
 #if GRAINLESS_HAVE_TIFF
   if (magic == Magic::kTiff) return read_tiff_rows(path, cancel);
 #endif
@@ -189,7 +189,8 @@ bool can_write_rows(FileKind kind, const Image& picture) {
   return kind == FileKind::kTiff;
 }
 
-std::unique_ptr<RowWriter> write_rows([[maybe_unused]] OutputFile& file, FileKind kind,
+std::unique_ptr<RowWriter> write_rows([[maybe_unused]] OutputFile& file,
+                                      [[maybe_unused]] FileKind kind,
                                       [[maybe_unused]] const Image& picture,
                                       [[maybe_unused]] const CancelToken* cancel) {
 #if GRAINLESS_HAVE_PNG
@@ -201,8 +202,9 @@ std::unique_ptr<RowWriter> write_rows([[maybe_unused]] OutputFile& file, FileKin
   throw Error(ErrorCode::kInternal, "a kind of file that is not written row by row");
 }
 
-std::vector<std::string> write_layers(const std::string& path, std::span<const Image> layers,
-                                      const CancelToken* cancel) {
+std::vector<std::string> write_layers(const std::string& path,
+                                      [[maybe_unused]] std::span<const Image> layers,
+                                      [[maybe_unused]] const CancelToken* cancel) {
   if (kind_of_output(path) != FileKind::kTiff) {
     fail_file(path, "can't hold the layers of a volume: use .tif");
   }

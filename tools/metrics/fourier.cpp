@@ -6,6 +6,11 @@
 #include <cmath>
 #include <numbers>
 
+// A Sample holds vectors; those of ARM's SVE, of a length that the compiler doesn't know, can't be
+// members.
+#ifndef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS HWY_ALL_SVE
+#endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tools/metrics/fourier.cpp"
 #include <hwy/foreach_target.h>
