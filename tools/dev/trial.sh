@@ -47,6 +47,10 @@ try_packages() {
     bootstrap trixie "$trial" gimp ca-certificates
     try_portable 3.0
     local -a files=("$build"/package/out/{gimp-grainless,grainless}_*.deb)
+    local module
+    for module in "$build"/package/out/gimp-grainless-cuda_*.deb; do
+        if [[ -f $module ]]; then files+=("$module"); fi
+    done
     in_trial apt-get -qq update
     in_trial env DEBIAN_FRONTEND=noninteractive apt-get -y --no-install-recommends install "${files[@]}" >&2 ||
         die "apt could not install the packages in a clean Debian 13"
@@ -55,8 +59,12 @@ try_packages() {
     denoise_in_trial deb "$build/package/trial-home"
     in_trial grainless --sigma 10 --json "$build/package/photo.jpg" -o "$build/package/photo-tool.png" >&2 ||
         die "grainless did not run in a clean Debian 13"
+    # The module loads without a driver, and says its version.
+    if [[ ${files[*]} == *cuda* ]] && ! in_trial grainless --version | grep -q '^CUDA module: [0-9]'; then
+        die "the CUDA module does not load in a clean Debian 13"
+    fi
     step "tried in a clean Debian 13: grainless"
-    in_trial env DEBIAN_FRONTEND=noninteractive apt-get -y purge gimp-grainless grainless >&2
+    in_trial env DEBIAN_FRONTEND=noninteractive apt-get -y purge 'gimp-grainless*' grainless >&2
     remove_tree "$trial"
     trial_name="Debian forky, with GIMP 3.2"
     step "making a clean $trial_name"
