@@ -20,9 +20,15 @@ struct PatchGroup {
   int32_t x[kMaxGroup], y[kMaxGroup];
 };
 
+// Match values are such that a distance is below 2^30 (match_scale.h: largest_match_scale), so
+// energies and inner products are below 2^28. Limits of distances are far below kLargestDistance,
+// and with this energy no distance is below it, nor too large for an int.
+inline constexpr int32_t kNoPatch = 1 << 30;
+inline constexpr int32_t kLargestDistance = kNoPatch - (1 << 28);
+
 // One plane's match values q, laid out for matching. Rows have margins as wide as the search
-// window, so that vectors of candidates may reach over the rectangle's sides; what stands there is
-// never compared.
+// window, so that vectors of candidates may reach over the rectangle's sides; what stands there
+// never comes near a reference.
 class MatchPlane {
  public:
   MatchPlane(const Rect& rect, const Bm3dStage& stage);
@@ -38,7 +44,7 @@ class MatchPlane {
 
   // q(x, y) in the low and q(x, y + 1) in the high half; below the last row 0.
   const uint32_t* pair(int32_t x, int32_t y) const { return pairs_.data() + offset(x, y); }
-  // Sum of q^2 over the patch at (x, y), where that lies inside.
+  // Sum of q^2 over the patch at (x, y); kNoPatch where that doesn't lie inside.
   const int32_t* energy(int32_t x, int32_t y) const { return energies_.data() + offset(x, y); }
 
  private:
@@ -60,12 +66,13 @@ struct Candidates {
   static constexpr int32_t kMaxLanes = 64;                // of a vector
   static_assert(kCapacity >= kMaxGroup + kMaxGroup / 2);  // what a cut may leave
 
-  // A vector may pass the capacity, and a vector of padding follows.
-  uint32_t keys[kCapacity + 2 * kMaxLanes];
+  // Three vectors may pass the capacity, and a vector of padding follows.
+  uint32_t keys[kCapacity + 4 * kMaxLanes];
   int32_t count;
-  int32_t limit;  // only distances (sums of squares) below it can enter
+  int32_t energy;  // of the reference
+  int32_t limit;   // only distances (sums of squares) below it can enter
 
-  void reset(const Bm3dStage& stage);
+  void reset(const Bm3dStage& stage, int32_t reference_energy);
   // Drops most of what can't be among the smallest stage.group keys, and lowers the limit.
   void cut(const Bm3dStage& stage);
   // Leaves the smallest stage.group keys, or all there are, in order.
@@ -78,11 +85,12 @@ struct MatchRow {
   const MatchPlane* plane;
   std::span<const int32_t> xs;  // of the references, increasing
   int32_t y, dy;
-  int32_t image_width;
-  const int32_t* reference;  // pairs of the references' patches: [row pair][column from xs[0] on]
+  // -2 times the pairs of the references' patches: [row pair][column from xs[0] on]
+  const int32_t* reference;
   int32_t columns;
-  int32_t* products;  // scratch: [columns + 1][lanes]
-  int32_t lanes;      // 2 * radius + 1, rounded up to kMaxLanes
+  int32_t* products;        // scratch: [columns + 1][lanes]
+  ptrdiff_t next_products;  // from there to the scratch of dy + 2
+  int32_t lanes;            // 2 * radius + 1, rounded up to kMaxLanes
   Candidates* candidates;
 };
 
@@ -94,17 +102,24 @@ class Matcher {
 
   static uint64_t bytes(const Bm3dStage& stage, int32_t max_columns);
 
-  // The groups of the references at (xs[i], y), in an image of width x height.
-  void find(const MatchPlane& plane, int32_t width, int32_t height, std::span<const int32_t> xs,
-            int32_t y, PatchGroup* groups);
+  // The groups of the references at (xs[i], y), in an image of that height.
+  void find(const MatchPlane& plane, int32_t height, std::span<const int32_t> xs, int32_t y,
+            PatchGroup* groups);
 
  private:
   void copy_references(const MatchPlane& plane, std::span<const int32_t> xs, int32_t y);
   PatchGroup group(const Candidates& candidates, int32_t x, int32_t y) const;
 
+  struct Displacement {
+    int32_t x, y;
+  };
+
   Bm3dStage stage_;
-  AlignedBuffer<int32_t> reference_, products_;
+  AlignedBuffer<int32_t> reference_;
+  ptrdiff_t next_products_;
+  AlignedBuffer<int32_t> products_;
   std::vector<Candidates> candidates_;
+  std::vector<Displacement> displacements_;  // of a key's index
 };
 
 }  // namespace grainless

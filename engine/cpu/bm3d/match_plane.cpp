@@ -13,8 +13,7 @@ ptrdiff_t margin_of(const Bm3dStage& stage) {
 }
 
 ptrdiff_t stride_of(const Rect& rect, const Bm3dStage& stage) {
-  const ptrdiff_t width = rect.width + 2 * margin_of(stage) + Candidates::kMaxLanes;
-  return (width + 15) / 16 * 16;
+  return padded_row<int32_t>(rect.width + 2 * margin_of(stage) + Candidates::kMaxLanes);
 }
 
 int32_t low_half(uint32_t pair) {
@@ -55,7 +54,7 @@ void MatchPlane::fill_energies(int32_t y0, int32_t y1) {
   std::vector<int32_t> columns(rect_.width);
   for (int32_t y = y0; y < y1; ++y) {
     int32_t* row = energies_.data() + (y - rect_.y) * stride_;
-    std::fill(row, row + stride_, 0);
+    std::fill(row, row + stride_, kNoPatch);
     if (y + patch_ > rect_.bottom() || patch_ > rect_.width) continue;
     std::fill(columns.begin(), columns.end(), 0);
     for (int32_t i = 0; i < patch_; ++i) {

@@ -162,7 +162,7 @@ class StageRun {
         positions(cell.y, cell.bottom() - 1, stage_.step, job_.image_height - stage_.patch);
     if (xs.empty()) return;
     for (int32_t y : ys) {
-      worker.matcher.find(plane_, job_.image_width, job_.image_height, xs, y, worker.groups.data());
+      worker.matcher.find(plane_, job_.image_height, xs, y, worker.groups.data());
       for (size_t i = 0; i < xs.size(); ++i) {
         if (job_.callbacks->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
         filter(worker.groups[i], worker);

@@ -38,6 +38,14 @@ class AlignedBuffer {
   size_t size_ = 0;
 };
 
+// Values from row to row of a plane: whole cache lines, and an odd number of them, lest the rows of
+// a patch compete for the same places in a cache (pictures are often 1024 or 4096 pixels wide).
+template <typename T>
+constexpr int64_t padded_row(int64_t width) {
+  constexpr int64_t kLine = kAlignment / sizeof(T);
+  return ((width + kLine - 1) / kLine | 1) * kLine;
+}
+
 // Up to three planes over one rectangle of the image. Rows start aligned.
 template <typename T>
 class BasicPlanes {
@@ -46,14 +54,14 @@ class BasicPlanes {
   BasicPlanes(int32_t channels, const Rect& rect)
       : channels_(channels),
         rect_(rect),
-        stride_((rect.width + 15) / 16 * 16),
+        stride_(padded_row<T>(rect.width)),
         data_(static_cast<size_t>(stride_) * rect.height * channels) {}
 
   int32_t channels() const { return channels_; }
   const Rect& rect() const { return rect_; }
   ptrdiff_t stride() const { return stride_; }  // pixels from row to row
   static uint64_t bytes(int32_t channels, int64_t width, int64_t height) {
-    return static_cast<uint64_t>((width + 15) / 16 * 16 * height * channels) * sizeof(T);
+    return static_cast<uint64_t>(padded_row<T>(width) * height * channels) * sizeof(T);
   }
 
   // x and y are absolute and lie in rect().
