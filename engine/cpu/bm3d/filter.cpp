@@ -9,6 +9,7 @@
 #include "filter.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/cpu/bm3d/filter.cpp"
@@ -25,79 +26,128 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Whole patches are a multiple of 16 floats.
 using DPatch = hn::CappedTag<float, 16>;
+using VPatch = hn::Vec<DPatch>;
 
-// One step of the Haar transform: a, b = a + b, a - b.
-HWY_INLINE void butterfly(float* HWY_RESTRICT a, float* HWY_RESTRICT b) {
+template <int32_t kGain>
+using Gain = std::integral_constant<int32_t, kGain>;
+
+// Haar transforms along a group go through memory once, 16 coefficients at a time: sums stay in
+// registers. Coefficient m of the group is the one of a span of patches whose second half begins
+// with patch m, and stands in its place; its gain is the span (engine/boundary/bm3d_math.h:
+// haar_gain), and the mean's, which ends in the first place, the whole group's.
+
+// The sum of the kSpan patches from `at` on; detail(difference, gain) is kept of each difference.
+template <int32_t kSpan, class Detail>
+HWY_INLINE VPatch haar_sum(float* HWY_RESTRICT at, ptrdiff_t size, const Detail& detail) {
   const DPatch d;
-  const auto va = hn::Load(d, a), vb = hn::Load(d, b);
-  hn::Store(hn::Add(va, vb), d, a);
-  hn::Store(hn::Sub(va, vb), d, b);
+  if constexpr (kSpan == 1) {
+    return hn::Load(d, at);
+  } else {
+    float* second = at + kSpan / 2 * size;
+    const auto a = haar_sum<kSpan / 2>(at, size, detail);
+    const auto b = haar_sum<kSpan / 2>(second, size, detail);
+    hn::Store(detail(hn::Sub(a, b), Gain<kSpan>()), d, second);
+    return hn::Add(a, b);
+  }
 }
 
-// Haar transform along `count` patches of `size` coefficients (engine/boundary/bm3d_math.h:
-// haar_gain); the mean ends in the first.
-HWY_INLINE void haar(float* group, int32_t count, int32_t size, bool forward) {
+// The way back.
+template <int32_t kSpan>
+HWY_INLINE void haar_spread(VPatch sum, float* HWY_RESTRICT at, ptrdiff_t size) {
+  const DPatch d;
+  if constexpr (kSpan == 1) {
+    hn::Store(sum, d, at);
+  } else {
+    float* second = at + kSpan / 2 * size;
+    const auto difference = hn::Load(d, second);
+    haar_spread<kSpan / 2>(hn::Add(sum, difference), at, size);
+    haar_spread<kSpan / 2>(hn::Sub(sum, difference), second, size);
+  }
+}
+
+// Without the first coefficient of the group.
+HWY_INLINE VPatch without_mean(VPatch v, int32_t first) {
+  return first == 0 ? hn::IfThenZeroElse(hn::FirstN(DPatch(), 1), v) : v;
+}
+
+// What a threshold takes of group coefficients.
+class HardThreshold {
+ public:
+  explicit HardThreshold(float threshold) : threshold_(threshold) {}
+
+  // Leaves what is removed, divided by its gain.
+  template <int32_t kGain>
+  HWY_INLINE VPatch operator()(VPatch v, Gain<kGain>) const {
+    constexpr float kRoot = haar_root(kGain), kBack = 1.0f / kGain;
+    const DPatch d;
+    const auto removed = hn::Le(hn::Abs(v), hn::Set(d, threshold_ * kRoot));
+    count_ += static_cast<int32_t>(hn::CountTrue(d, removed));
+    return hn::IfThenElseZero(removed, hn::Mul(v, hn::Set(d, kBack)));
+  }
+  int32_t count() const { return count_; }
+
+ private:
+  float threshold_;
+  mutable int32_t count_ = 0;  // of coefficients removed
+};
+
+// Leaves the removed part of transformed patches, the mean's place 0. Returns how many coefficients
+// remain, the mean among them.
+template <int32_t kCount>
+HWY_INLINE int32_t hard_threshold(float* group, int32_t size, float threshold) {
   const int32_t n = static_cast<int32_t>(hn::Lanes(DPatch()));
+  const HardThreshold shrink(threshold);
   for (int32_t c = 0; c < size; c += n) {
-    for (int32_t i = 1; i < count; i *= 2) {
-      const int32_t step = forward ? i : count / 2 / i;
-      for (int32_t j = 0; j < count; j += 2 * step) {
-        butterfly(group + j * size + c, group + (j + step) * size + c);
-      }
-    }
+    const auto sum = without_mean(haar_sum<kCount>(group + c, size, shrink), c);
+    haar_spread<kCount>(shrink(sum, Gain<kCount>()), group + c, size);
   }
+  return 1 + kCount * size - shrink.count();
 }
 
-// Leaves what is removed, divided by its gain; returns how many coefficients remain, the mean among
-// them.
-HWY_INLINE int32_t hard_threshold(float* group, int32_t count, int32_t size, float threshold) {
-  const DPatch d;
-  const int32_t n = static_cast<int32_t>(hn::Lanes(d));
-  group[0] = 0;
-  int32_t retained = 1 + count * size;
-  for (int32_t m = 0; m < count; ++m) {
-    const float gain = haar_gain(m, count);
-    const auto bound = hn::Set(d, threshold * haar_root(gain)), back = hn::Set(d, 1 / gain);
-    for (int32_t i = m * size; i < (m + 1) * size; i += n) {
-      const auto v = hn::Load(d, group + i);
-      const auto removed = hn::Le(hn::Abs(v), bound);
-      retained -= static_cast<int32_t>(hn::CountTrue(d, removed));
-      hn::Store(hn::IfThenElseZero(removed, hn::Mul(v, back)), d, group + i);
-    }
-  }
-  return retained;
+template <int32_t kCount>
+HWY_INLINE VPatch transformed(float* HWY_RESTRICT group, int32_t size) {
+  return haar_sum<kCount>(group, size, [](VPatch v, auto) HWY_ATTR { return v; });
 }
 
-// Empirical Wiener filter: leaves what is removed, divided by its gain. Returns the sum of squared
-// weights, the mean's 1 among them. An energy beyond float's range weighs 1.
-HWY_INLINE float wiener(float* HWY_RESTRICT noisy, const float* HWY_RESTRICT pilot,
-                        float* HWY_RESTRICT sums, int32_t count, int32_t size, float variance) {
+// Empirical Wiener filter: leaves the removed part of transformed patches. Returns the sum of
+// squared weights, the mean's 1 among them. An energy beyond float's range weighs 1.
+template <int32_t kCount>
+HWY_INLINE float wiener(float* HWY_RESTRICT noisy, float* HWY_RESTRICT pilot, int32_t size,
+                        float variance) {
   const DPatch d;
   const int32_t n = static_cast<int32_t>(hn::Lanes(d));
-  const float gain = haar_gain(0, count);
-  const float kept = 1 - gain * (variance / (pilot[0] * pilot[0] + variance * gain));
   const auto v = hn::Set(d, variance), one = hn::Set(d, 1.0f);
+  HWY_ALIGN float sums[16] = {};
   for (int32_t c = 0; c < size; c += n) {
+    const auto pilot_mean = transformed<kCount>(pilot + c, size);
+    const auto noisy_mean = transformed<kCount>(noisy + c, size);
     auto sum = hn::Zero(d);
-    for (int32_t m = 0; m < count; ++m) {
-      const int32_t i = m * size + c;
-      const auto gains = hn::Set(d, haar_gain(m, count));
-      const auto s = hn::Load(d, pilot + i);
-      const auto part = hn::Div(v, hn::Add(hn::Mul(s, s), hn::Mul(v, gains)));
+    const auto removed = [&](VPatch signal, VPatch value, float gain) HWY_ATTR {
+      const auto gains = hn::Set(d, gain);
+      const auto part = hn::Div(v, hn::Add(hn::Mul(signal, signal), hn::Mul(v, gains)));
       const auto weight = hn::Sub(one, hn::Mul(gains, part));
       sum = hn::Add(sum, hn::Mul(weight, weight));
-      hn::Store(hn::Mul(part, hn::Load(d, noisy + i)), d, noisy + i);
+      return hn::Mul(part, value);
+    };
+    const auto mean = without_mean(removed(pilot_mean, noisy_mean, kCount), c);
+    for (int32_t m = 1; m < kCount; ++m) {
+      const int32_t i = m * size + c;
+      const auto rest =
+          removed(hn::Load(d, pilot + i), hn::Load(d, noisy + i), haar_gain(m, kCount));
+      hn::Store(rest, d, noisy + i);
     }
-    hn::Store(sum, d, sums + c);
+    if (c == 0) {
+      const float s = hn::GetLane(pilot_mean);
+      const float kept = 1 - kCount * (variance / (s * s + variance * kCount));
+      sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, 1), hn::Set(d, 1 - kept * kept)));
+    }
+    haar_spread<kCount>(mean, noisy + c, size);
+    hn::Store(hn::Add(sum, hn::Load(d, sums + c % 16)), d, sums + c % 16);
   }
-  sums[0] += 1 - kept * kept;
-  noisy[0] = 0;
-  float* last = sums + size - 16;
-  for (float* in = sums; in < last; ++in) in[16] += in[0];
   for (int32_t half = 8; half >= 1; half /= 2) {
-    for (int32_t i = 0; i < half; ++i) last[i] += last[i + half];
+    for (int32_t i = 0; i < half; ++i) sums[i] += sums[i + half];
   }
-  return last[0];
+  return sums[0];
 }
 
 // A group's patches in one channel, less a constant.
@@ -108,15 +158,21 @@ struct GroupValues {
   float base;
 };
 
-// Their 3-D transform.
+// Their 2-D transforms. Counts are powers of two, so that only a single patch may go twice.
 template <class Basis>
-HWY_INLINE void analyse(const Basis& basis, const GroupValues& in, float* temporary, float* out) {
+HWY_INLINE void transform_patches(const Basis& basis, const GroupValues& in, float* temporary,
+                                  float* out) {
+  constexpr int32_t kTogether = Basis::kTogether;
   const PatchGroup& group = in.group;
-  for (int32_t i = 0; i < group.count; ++i) {
-    const float* patch = in.planes.at(in.c, group.x[i], group.y[i]);
-    basis.forward(patch, in.planes.stride(), in.base, temporary, out + i * basis.size());
+  for (int32_t i = 0; i < group.count; i += kTogether) {
+    PatchCopies<kTogether> copies;
+    for (int32_t k = 0; k < kTogether; ++k) {
+      const int32_t j = std::min(i + k, group.count - 1);
+      copies.image[k] = in.planes.at(in.c, group.x[j], group.y[j]);
+      copies.patch[k] = out + j * basis.size();
+    }
+    basis.forward(copies, in.planes.stride(), in.base, temporary);
   }
-  haar(out, group.count, basis.size(), true);
 }
 
 // What each pixel of the group's patches adds.
@@ -141,28 +197,54 @@ HWY_INLINE void round_factors(const Bm3dSumScale& scale, int32_t size, FilterScr
   }
 }
 
-// sums += values, rows with `stride` and `values_stride` between them.
-HWY_INLINE void add_rows(const int32_t* HWY_RESTRICT values, int32_t values_stride, int32_t side,
-                         int64_t* HWY_RESTRICT sums, ptrdiff_t stride) {
-  for (int32_t y = 0; y < side; ++y, sums += stride, values += values_stride) {
-    for (int32_t x = 0; x < side; ++x) sums[x] += values[x];
+// One row of a patch. Nothing is stored between, which would have to be read back in wider vectors.
+HWY_INLINE void add_row(const float* HWY_RESTRICT factors, const float* HWY_RESTRICT patch,
+                        float largest, int32_t side, int64_t* HWY_RESTRICT sums) {
+  const hn::CappedTag<int64_t, 8> d64;
+  const hn::Rebind<int32_t, decltype(d64)> d32;
+  const hn::Rebind<float, decltype(d64)> d;
+  const auto high = hn::Set(d, largest), low = hn::Set(d, -largest);
+  const auto steps = [&](int32_t i) HWY_ATTR {
+    const auto value = hn::Mul(hn::LoadU(d, factors + i), hn::LoadU(d, patch + i));
+    return hn::NearestInt(hn::Min(hn::Max(value, low), high));
+  };
+  const int32_t n = static_cast<int32_t>(hn::Lanes(d64));
+  int32_t i = 0;
+  for (; i + n <= side; i += n) {
+    hn::StoreU(hn::Add(hn::LoadU(d64, sums + i), hn::PromoteTo(d64, steps(i))), d64, sums + i);
   }
+  // Not a number beyond the patch: the next cell's thread may be at work there.
+  if (i == side) return;
+  HWY_ALIGN int32_t rest[8];
+  hn::StoreU(steps(i), d32, rest);
+  for (int32_t k = 0; i < side; ++i, ++k) sums[i] += rest[k];
+}
+
+HWY_INLINE void add_weights(const int32_t* HWY_RESTRICT weights, int32_t side,
+                            int64_t* HWY_RESTRICT sums) {
+  const hn::CappedTag<int64_t, 8> d64;
+  const hn::Rebind<int32_t, decltype(d64)> d32;
+  const int32_t n = static_cast<int32_t>(hn::Lanes(d64));
+  int32_t i = 0;
+  for (; i + n <= side; i += n) {
+    const auto more = hn::PromoteTo(d64, hn::LoadU(d32, weights + i));
+    hn::StoreU(hn::Add(hn::LoadU(d64, sums + i), more), d64, sums + i);
+  }
+  for (; i < side; ++i) sums[i] += weights[i];
 }
 
 template <class Basis>
 HWY_INLINE void add_steps(const Basis& basis, const float* HWY_RESTRICT patch, float largest,
-                          const PatchPlace& at, FilterScratch& scratch, Aggregate& out) {
-  const DRow d;  // as wide as what has just been stored
-  const auto high = hn::Set(d, largest), low = hn::Set(d, -largest);
-  for (int32_t i = 0; i < basis.size(); i += static_cast<int32_t>(hn::Lanes(d))) {
-    const auto value = hn::Mul(hn::Load(d, scratch.factors + i), hn::Load(d, patch + i));
-    hn::Store(hn::NearestInt(hn::Min(hn::Max(value, low), high)), hn::RebindToSigned<DRow>(),
-              scratch.rounded + i);
+                          const PatchPlace& at, const FilterScratch& scratch, Aggregate& out) {
+  int64_t* removed = out.steps_removed.at(at.c, at.x, at.y);
+  int64_t* weight = out.steps_weight.at(at.c, at.x, at.y);
+  const ptrdiff_t stride = out.steps_removed.stride();
+  const int32_t side = basis.patch();
+  for (int32_t y = 0; y < side; ++y, removed += stride, weight += stride) {
+    const int32_t row = y * basis.stride();
+    add_row(scratch.factors + row, patch + row, largest, side, removed);
+    add_weights(scratch.weights + row, side, weight);
   }
-  add_rows(scratch.rounded, basis.stride(), basis.patch(), out.steps_removed.at(at.c, at.x, at.y),
-           out.steps_removed.stride());
-  add_rows(scratch.weights, basis.stride(), basis.patch(), out.steps_weight.at(at.c, at.x, at.y),
-           out.steps_weight.stride());
 }
 
 template <class Basis>
@@ -193,6 +275,33 @@ HWY_INLINE void add_patch(const Basis& basis, const float* HWY_RESTRICT factors,
   }
 }
 
+// Filters a group's patches along the group. Returns its weight.
+template <int32_t kCount>
+HWY_INLINE float shrink_group(const GroupFilter& filter, int32_t size, float shrink) {
+  FilterScratch& scratch = *filter.scratch;
+  if (filter.pilot == nullptr) {
+    return 1.0f / static_cast<float>(hard_threshold<kCount>(scratch.noisy, size, shrink));
+  }
+  return 1.0f / wiener<kCount>(scratch.noisy, scratch.pilot, size, shrink);
+}
+
+HWY_INLINE float shrink_any(const GroupFilter& filter, int32_t count, int32_t size, float shrink) {
+  switch (count) {
+    case 1:
+      return shrink_group<1>(filter, size, shrink);
+    case 2:
+      return shrink_group<2>(filter, size, shrink);
+    case 4:
+      return shrink_group<4>(filter, size, shrink);
+    case 8:
+      return shrink_group<8>(filter, size, shrink);
+    case 16:
+      return shrink_group<16>(filter, size, shrink);
+    default:
+      return shrink_group<kMaxGroup>(filter, size, shrink);
+  }
+}
+
 template <class Basis>
 HWY_INLINE void filter_with(const Basis& basis, const GroupFilter& filter, const PatchGroup& group,
                             int32_t c) {
@@ -203,28 +312,28 @@ HWY_INLINE void filter_with(const Basis& basis, const GroupFilter& filter, const
   const float shrink = filter.stage->shrink[c];
   const Planes& guide = first ? *filter.noisy : *filter.pilot;
   const float base = *guide.at(c, group.x[0], group.y[0]);
-  float weight;
-  analyse(basis, {*filter.noisy, c, group, base}, scratch.temporary, scratch.noisy);
-  if (first) {
-    weight = 1.0f / static_cast<float>(hard_threshold(scratch.noisy, group.count, size, shrink));
-  } else {
-    analyse(basis, {guide, c, group, base}, scratch.temporary, scratch.pilot);
-    weight =
-        1.0f / wiener(scratch.noisy, scratch.pilot, scratch.temporary, group.count, size, shrink);
-  }
-  haar(scratch.noisy, group.count, size, false);
+  transform_patches(basis, {*filter.noisy, c, group, base}, scratch.temporary, scratch.noisy);
+  if (!first) transform_patches(basis, {guide, c, group, base}, scratch.temporary, scratch.pilot);
+  const float weight = shrink_any(filter, group.count, size, shrink);
   const Bm3dSumScale scale = first_stage_sums(filter.stage->group, shrink);
   set_factors(tables, weight, size, scratch);
   if (first) round_factors(scale, size, scratch);
-  for (int32_t i = 0; i < group.count; ++i) {
-    if (!filter.out->takes(group.x[i], group.y[i], tables.patch)) continue;
-    float* patch = scratch.noisy + i * size;
-    basis.inverse(scratch.temporary, patch);
-    const PatchPlace at{c, group.x[i], group.y[i]};
-    if (first) {
-      add_steps(basis, patch, scale.largest, at, scratch, *filter.out);
-    } else {
-      add_patch(basis, scratch.factors, patch, at, *filter.out);
+  constexpr int32_t kTogether = Basis::kTogether;
+  for (int32_t i = 0; i < group.count; i += kTogether) {
+    float* patches[kTogether];
+    for (int32_t k = 0; k < kTogether; ++k) {
+      patches[k] = scratch.noisy + std::min(i + k, group.count - 1) * size;
+    }
+    basis.inverse(patches, scratch.temporary);
+    for (int32_t j = i; j < std::min(i + kTogether, group.count); ++j) {
+      if (!filter.out->takes(group.x[j], group.y[j], tables.patch)) continue;
+      const float* patch = scratch.noisy + j * size;
+      const PatchPlace at{c, group.x[j], group.y[j]};
+      if (first) {
+        add_steps(basis, patch, scale.largest, at, scratch, *filter.out);
+      } else {
+        add_patch(basis, scratch.factors, patch, at, *filter.out);
+      }
     }
   }
 }
@@ -234,10 +343,10 @@ void filter_any(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
   if (tables.patch != 8 || tables.transform == Transform::kHadamard) {
     filter_with(MatrixBasis(tables), filter, group, c);
   } else if (tables.transform == Transform::kDct) {
-    const Basis8<DctPass<RowOps>, Dct8> basis(tables.dct, tables.dct);
+    const Basis8<DctPass, Dct8> basis(tables.dct, tables.dct);
     filter_with(basis, filter, group, c);
   } else {
-    const Basis8<PairPass<RowOps>, Pairs8> basis(tables.pairs, tables.pairs_back);
+    const Basis8<PairPass, Pairs8> basis(tables.pairs, tables.pairs_back);
     filter_with(basis, filter, group, c);
   }
 }
@@ -288,10 +397,6 @@ Aggregate::Aggregate(const Rect& wanted, const Rect& rect, int32_t channels, boo
 uint64_t Aggregate::bytes(int32_t channels, const Rect& rect, bool first_stage) {
   return 2 * (first_stage ? BasicPlanes<int64_t>::bytes(channels, rect.width, rect.height)
                           : Planes::bytes(channels, rect.width, rect.height));
-}
-
-bool Aggregate::takes(int32_t x, int32_t y, int32_t patch) const {
-  return !intersect(wanted, {x, y, patch, patch}).empty();
 }
 
 namespace {

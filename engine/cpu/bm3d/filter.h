@@ -25,7 +25,10 @@ struct Aggregate {
 
   bool first_stage() const { return steps_removed.channels() > 0; }
   // Whether the patch at (x, y) reaches a wanted pixel.
-  bool takes(int32_t x, int32_t y, int32_t patch) const;
+  bool takes(int32_t x, int32_t y, int32_t patch) const {
+    return x + patch > wanted.x && x < wanted.right() && y + patch > wanted.y &&
+           y < wanted.bottom();
+  }
   void clear(int32_t c, int32_t y0, int32_t y1);
   // The rows y0..y1-1 of channel c of the estimate.
   void estimate(const Bm3dStage& stage, const Planes& noisy, int32_t c, int32_t y0, int32_t y1,
@@ -55,7 +58,6 @@ struct FilterScratch {
   alignas(64) float temporary[kMaxPatch * kMaxPatch];
   alignas(64) float factors[kMaxPatch * kMaxPatch];  // of a removed value
   alignas(64) int32_t weights[kMaxPatch * kMaxPatch];
-  alignas(64) int32_t rounded[kMaxPatch * kMaxPatch];
 };
 
 // A patch in one channel, by its first pixel.

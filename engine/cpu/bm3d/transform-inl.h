@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Transforms of single patches, for filter.cpp alone. A basis has a patch's side, the distance
 // of its rows and its size in memory in floats (a multiple of 16, the rest zero), and
-//   forward(image, image_stride, base, temporary, patch)
+//   forward(in, image_stride, base, temporary)
 //                               patch = F * (image - base) * F^T, or its transpose
-//   inverse(temporary, patch)   the way back, in place
+//   inverse(patches, temporary) the way back, in place
+// each of as many patches as kTogether says, which may be the same.
 #if defined(GRAINLESS_BM3D_TRANSFORM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRAINLESS_BM3D_TRANSFORM_INL_H
 #undef GRAINLESS_BM3D_TRANSFORM_INL_H
@@ -26,6 +27,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using DRow = hn::CappedTag<float, 8>;
 using VRow = hn::Vec<DRow>;
 
+// Patches on their way from the image to memory.
+template <int32_t kCount>
+struct PatchCopies {
+  const float* image[kCount];
+  float* patch[kCount];
+};
+
 // Any patch and any matrices.
 class MatrixBasis {
  public:
@@ -34,21 +42,24 @@ class MatrixBasis {
   int32_t stride() const { return tables_.stride; }
   int32_t size() const { return (patch() * stride() + 15) / 16 * 16; }
 
-  HWY_INLINE void forward(const float* image, ptrdiff_t image_stride, float base, float* temporary,
-                          float* out) const {
+  static constexpr int32_t kTogether = 1;
+
+  HWY_INLINE void forward(const PatchCopies<1>& in, ptrdiff_t image_stride, float base,
+                          float* temporary) const {
+    float* out = in.patch[0];
     std::fill(out, out + size(), 0.0f);
     for (int32_t y = 0; y < patch(); ++y) {
       for (int32_t x = 0; x < patch(); ++x) {
-        out[y * stride() + x] = image[y * image_stride + x] - base;
+        out[y * stride() + x] = in.image[0][y * image_stride + x] - base;
       }
     }
     multiply(out, stride(), tables_.forward_t, temporary);
     multiply(tables_.forward, patch(), temporary, out);
   }
 
-  HWY_INLINE void inverse(float* temporary, float* values) const {
-    multiply(values, stride(), tables_.inverse_t, temporary);
-    multiply(tables_.inverse, patch(), temporary, values);
+  HWY_INLINE void inverse(float* const (&patches)[1], float* temporary) const {
+    multiply(patches[0], stride(), tables_.inverse_t, temporary);
+    multiply(tables_.inverse, patch(), temporary, patches[0]);
   }
 
  private:
@@ -78,16 +89,124 @@ HWY_INLINE void transpose(const float* HWY_RESTRICT in, float* HWY_RESTRICT out)
 }
 #else
 // Transposes every 4 x 4 block of four rows.
-HWY_INLINE void transpose_blocks(VRow& a, VRow& b, VRow& c, VRow& e) {
-  const DRow d;
-  const VRow ac0 = hn::InterleaveLower(d, a, c), ac1 = hn::InterleaveUpper(d, a, c);
-  const VRow be0 = hn::InterleaveLower(d, b, e), be1 = hn::InterleaveUpper(d, b, e);
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void transpose_blocks(D d, V& a, V& b, V& c, V& e) {
+  const V ac0 = hn::InterleaveLower(d, a, c), ac1 = hn::InterleaveUpper(d, a, c);
+  const V be0 = hn::InterleaveLower(d, b, e), be1 = hn::InterleaveUpper(d, b, e);
   a = hn::InterleaveLower(d, ac0, be0);
   b = hn::InterleaveUpper(d, ac0, be0);
   c = hn::InterleaveLower(d, ac1, be1);
   e = hn::InterleaveUpper(d, ac1, be1);
 }
+#endif
 
+template <class D>
+struct LaneOps {
+  using V = hn::Vec<D>;
+  static HWY_INLINE V add(V a, V b) { return hn::Add(a, b); }
+  static HWY_INLINE V subtract(V a, V b) { return hn::Sub(a, b); }
+  static HWY_INLINE V scaled(float k, V v) { return hn::Mul(hn::Set(D(), k), v); }
+};
+
+#define GRAINLESS_INLINE HWY_INLINE
+#include "engine/boundary/bm3d_passes.inc"
+#undef GRAINLESS_INLINE
+
+// 8 x 8 patches: a pass along the columns, and another one after transposition. Coefficients come
+// out transposed, which the inverse undoes.
+#if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR && HWY_MAX_BYTES >= 32
+#if HWY_MAX_BYTES >= 64
+// A row of each of two patches.
+using DRows = hn::FixedTag<float, 16>;
+using VRows = hn::Vec<DRows>;
+HWY_INLINE VRows load_rows(const float* const (&patches)[2], ptrdiff_t at) {
+  return hn::Combine(DRows(), hn::LoadU(DRow(), patches[1] + at),
+                     hn::LoadU(DRow(), patches[0] + at));
+}
+HWY_INLINE void store_rows(VRows v, float* const (&patches)[2], ptrdiff_t at) {
+  hn::Store(hn::LowerHalf(DRow(), v), DRow(), patches[0] + at);
+  hn::Store(hn::UpperHalf(DRow(), v), DRow(), patches[1] + at);
+}
+// Exchanges each patch's second block of a and first one of b.
+HWY_INLINE void exchange_blocks(VRows& a, VRows& b) {
+  const VRows low = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
+  b = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
+  a = low;
+}
+#else
+using DRows = DRow;
+using VRows = VRow;
+HWY_INLINE VRows load_rows(const float* const (&patch)[1], ptrdiff_t at) {
+  return hn::LoadU(DRow(), patch[0] + at);
+}
+HWY_INLINE void store_rows(VRows v, float* const (&patch)[1], ptrdiff_t at) {
+  hn::Store(v, DRow(), patch[0] + at);
+}
+HWY_INLINE void exchange_blocks(VRows& a, VRows& b) {
+  const VRows low = hn::ConcatLowerLower(DRow(), b, a);
+  b = hn::ConcatUpperUpper(DRow(), b, a);
+  a = low;
+}
+#endif
+
+// A vector holds a whole row, of one or of two patches: all happens in registers.
+template <template <class> class Pass, class Parts>
+class Basis8 {
+ public:
+  static constexpr int32_t kTogether = HWY_MAX_BYTES >= 64 ? 2 : 1;
+
+  Basis8(const Parts& forward, const Parts& inverse) : forward_(forward), inverse_(inverse) {}
+  static constexpr int32_t patch() { return 8; }
+  static constexpr int32_t stride() { return 8; }
+  static constexpr int32_t size() { return 64; }
+
+  HWY_INLINE void forward(const PatchCopies<kTogether>& in, ptrdiff_t image_stride, float base,
+                          float*) const {
+    const V subtracted = hn::Set(D(), base);
+    V v[8];
+    Rows::forward(
+        forward_,
+        [&](int32_t i)
+            HWY_ATTR { return hn::Sub(load_rows(in.image, i * image_stride), subtracted); },
+        [&](int32_t i, V value) HWY_ATTR { v[i] = value; });
+    transpose(v);
+    Rows::forward(
+        forward_, [&](int32_t i) HWY_ATTR { return v[i]; },
+        [&](int32_t i, V value) HWY_ATTR { store_rows(value, in.patch, 8 * i); });
+  }
+
+  HWY_INLINE void inverse(float* const (&patches)[kTogether], float*) const {
+    const float* from[kTogether];
+    std::copy(patches, patches + kTogether, from);
+    V v[8];
+    Rows::inverse(
+        inverse_, [&](int32_t i) HWY_ATTR { return load_rows(from, 8 * i); },
+        [&](int32_t i, V value) HWY_ATTR { v[i] = value; });
+    transpose(v);
+    Rows::inverse(
+        inverse_, [&](int32_t i) HWY_ATTR { return v[i]; },
+        [&](int32_t i, V value) HWY_ATTR { store_rows(value, patches, 8 * i); });
+  }
+
+ private:
+  using D = DRows;
+  using V = VRows;
+  using Rows = Pass<LaneOps<D>>;
+
+  static HWY_INLINE void transpose(V (&v)[8]) {
+    const D d;
+    transpose_blocks(d, v[0], v[1], v[2], v[3]);
+    transpose_blocks(d, v[4], v[5], v[6], v[7]);
+    exchange_blocks(v[0], v[4]);
+    exchange_blocks(v[1], v[5]);
+    exchange_blocks(v[2], v[6]);
+    exchange_blocks(v[3], v[7]);
+  }
+
+  const Parts &forward_, &inverse_;
+};
+#else
+#if HWY_TARGET != HWY_SCALAR
 // out = in^T, 8 x 8.
 HWY_INLINE void transpose(const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
   const DRow d;
@@ -95,8 +214,8 @@ HWY_INLINE void transpose(const float* HWY_RESTRICT in, float* HWY_RESTRICT out)
     VRow a0 = hn::Load(d, in), a1 = hn::Load(d, in + 8), a2 = hn::Load(d, in + 16),
          a3 = hn::Load(d, in + 24), b0 = hn::Load(d, in + 32), b1 = hn::Load(d, in + 40),
          b2 = hn::Load(d, in + 48), b3 = hn::Load(d, in + 56);
-    transpose_blocks(a0, a1, a2, a3);
-    transpose_blocks(b0, b1, b2, b3);
+    transpose_blocks(d, a0, a1, a2, a3);
+    transpose_blocks(d, b0, b1, b2, b3);
     hn::Store(hn::ConcatLowerLower(d, b0, a0), d, out);
     hn::Store(hn::ConcatLowerLower(d, b1, a1), d, out + 8);
     hn::Store(hn::ConcatLowerLower(d, b2, a2), d, out + 16);
@@ -113,7 +232,7 @@ HWY_INLINE void transpose(const float* HWY_RESTRICT in, float* HWY_RESTRICT out)
     float* to = out + x * 8 + y;
     VRow a = hn::Load(d, from), b = hn::Load(d, from + 8), c = hn::Load(d, from + 16),
          e = hn::Load(d, from + 24);
-    transpose_blocks(a, b, c, e);
+    transpose_blocks(d, a, b, c, e);
     hn::Store(a, d, to);
     hn::Store(b, d, to + 8);
     hn::Store(c, d, to + 16);
@@ -122,52 +241,44 @@ HWY_INLINE void transpose(const float* HWY_RESTRICT in, float* HWY_RESTRICT out)
 }
 #endif
 
-struct RowOps {
-  using V = VRow;
-  static HWY_INLINE V add(V a, V b) { return hn::Add(a, b); }
-  static HWY_INLINE V subtract(V a, V b) { return hn::Sub(a, b); }
-  static HWY_INLINE V scaled(float k, V v) { return hn::Mul(hn::Set(DRow(), k), v); }
-};
-
-#define GRAINLESS_INLINE HWY_INLINE
-#include "engine/boundary/bm3d_passes.inc"
-#undef GRAINLESS_INLINE
-
-// 8 x 8 patches: a pass along the columns, and another one after transposition. Coefficients come
-// out transposed, which the inverse undoes.
-template <class Pass, class Parts>
+template <template <class> class Pass, class Parts>
 class Basis8 {
  public:
+  static constexpr int32_t kTogether = 1;
+
   Basis8(const Parts& forward, const Parts& inverse) : forward_(forward), inverse_(inverse) {}
   static constexpr int32_t patch() { return 8; }
   static constexpr int32_t stride() { return 8; }
   static constexpr int32_t size() { return 64; }
 
-  HWY_INLINE void forward(const float* image, ptrdiff_t image_stride, float base, float* temporary,
-                          float* values) const {
+  HWY_INLINE void forward(const PatchCopies<1>& from, ptrdiff_t image_stride, float base,
+                          float* temporary) const {
     const DRow d;
     const VRow subtracted = hn::Set(d, base);
+    float* values = from.patch[0];
     for (int32_t c = 0; c < 8; c += kLanes) {
       const auto in = [&](int32_t i) HWY_ATTR {
-        return hn::Sub(hn::LoadU(d, image + c + i * image_stride), subtracted);
+        return hn::Sub(hn::LoadU(d, from.image[0] + c + i * image_stride), subtracted);
       };
-      Pass::forward(forward_, in, to(temporary + c));
+      Rows::forward(forward_, in, to(temporary + c));
     }
     transpose(temporary, values);
     for (int32_t c = 0; c < 8; c += kLanes)
-      Pass::forward(forward_, rows(values + c), to(values + c));
+      Rows::forward(forward_, rows(values + c), to(values + c));
   }
 
-  HWY_INLINE void inverse(float* temporary, float* values) const {
+  HWY_INLINE void inverse(float* const (&patches)[1], float* temporary) const {
+    float* values = patches[0];
     for (int32_t c = 0; c < 8; c += kLanes) {
-      Pass::inverse(inverse_, rows(values + c), to(temporary + c));
+      Rows::inverse(inverse_, rows(values + c), to(temporary + c));
     }
     transpose(temporary, values);
     for (int32_t c = 0; c < 8; c += kLanes)
-      Pass::inverse(inverse_, rows(values + c), to(values + c));
+      Rows::inverse(inverse_, rows(values + c), to(values + c));
   }
 
  private:
+  using Rows = Pass<LaneOps<DRow>>;
   static constexpr int32_t kLanes = static_cast<int32_t>(hn::MaxLanes(DRow()));
 
   static HWY_INLINE auto rows(const float* from) {
@@ -179,6 +290,7 @@ class Basis8 {
 
   const Parts &forward_, &inverse_;
 };
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace grainless
