@@ -264,7 +264,7 @@ class Result(CommandLine):
         """The most threads at a time, but for the main one, that have computed for a tenth of a second."""
         names = [f"{i}.pgm" for i in range(6)]
         for name in names:
-            (self.path / name).write_bytes(picture(300, 300))
+            (self.path / name).write_bytes(picture(600, 600))
         command = [GRAINLESS, "--quality", "high", "--device", "cpu", "--threads", "1", "--jobs", str(jobs)]
         running = subprocess.Popen([*command, *names, "-o", f"busy-{jobs}/"], cwd=self.path, stderr=subprocess.DEVNULL)
         most = 0
