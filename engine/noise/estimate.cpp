@@ -171,7 +171,7 @@ double tempered(double sigma, double harmless, double doubtful, double clear) {
 // (1 to 2) and belongs to them. White noise halves from level to level; grain keeps some sqrt(2)
 // times as much of it, whose square is twice. Where texture hides the half resolution, a share.
 double beyond_grain(const Measured& m) {
-  constexpr double kSure = 0.78, kLeastShare = 0.5;
+  constexpr double kSure = 0.72, kLeastShare = 0.5;
   const double fine = m.fine.sigma * m.fine.sigma, halved = 4 * m.halved * m.halved;
   const double grain = std::max(0.0, halved - fine);
   return kSure * std::sqrt(std::max(fine - grain, kLeastShare * fine));
@@ -185,11 +185,21 @@ double tempered_grey(const Measured& m) {
   return tempered(m.fine.sigma, harmless_grey(m), 3.6, 5.0);
 }
 
-// As far as the three colours are independent, chroma tells how much of luma is noise.
-double tempered_luma(double sigma, double expected) {
+// What luma has of independent noise of R, G and B, by their chroma: var Y = (var U + var V) / 2.
+double expected_luma(const Measured* m) {
+  return std::sqrt(0.5 * (m[1].fine.sigma * m[1].fine.sigma + m[2].fine.sigma * m[2].fine.sigma));
+}
+
+double harmless_luma(const Measured* m) {
   constexpr double kOverExpected = 1.7;
-  const double most = expected > kLeast ? kOverExpected * expected : HUGE_VAL;
-  return tempered(sigma, std::min({sigma, kHarmlessLuma, most}), 5.0, 6.5);
+  const double expected = expected_luma(m);
+  const bool told = is_white(m[1]) && is_white(m[2]) && expected > kLeast;
+  return told ? std::min(kHarmlessLuma, kOverExpected * expected) : kHarmlessLuma;
+}
+
+double tempered_luma(const Measured* m) {
+  const double fine = m[0].fine.sigma;
+  return tempered(fine, std::min(fine, harmless_luma(m)), 5.0, 6.5);
 }
 
 void estimate_grey(const Measured& luma, NoiseKind kind, NoiseModel& noise) {
@@ -292,13 +302,11 @@ void set_chroma(const Measured* m, NoiseKind kind, double luma, double most, Noi
 }
 
 // White noise of luma, when there is; negative otherwise. Texture and a scan's grain are mostly
-// colourless: where both chroma channels hold white noise, the three colours do, and independent
-// noise of R, G and B has var Y = (var U + var V) / 2. What luma holds beyond that, while it is
-// weak, is the picture's own.
+// colourless: where both chroma channels hold white noise, the three colours do. What luma holds
+// beyond what they tell of it, while it is weak, is the picture's own.
 double white_luma(const Measured* m, NoiseKind kind) {
   constexpr double kMostGrain = 3.6;
-  const double u = m[1].fine.sigma, v = m[2].fine.sigma, fine = m[0].fine.sigma;
-  const double expected = std::sqrt(0.5 * (u * u + v * v));
+  const double fine = m[0].fine.sigma, expected = expected_luma(m);
   if (is_white(m[1], kind) && is_white(m[2], kind) && expected > kLeast && fine >= 0.7 * expected &&
       fine <= std::max(1.5 * expected, kMostGrain)) {
     return expected;
@@ -307,7 +315,7 @@ double white_luma(const Measured* m, NoiseKind kind) {
     const bool three = is_white(m[1]) && is_white(m[2]) && expected > kLeast;
     return is_white(m[0]) || (three && fine >= 0.7 * expected) ? fine : -1.0;
   }
-  return is_white(m[0], kind) ? tempered_luma(fine, expected) : -1.0;
+  return is_white(m[0], kind) ? tempered_luma(m) : -1.0;
 }
 
 void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {
@@ -323,7 +331,7 @@ void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {
   }
   const Coarse coarse = kind == NoiseKind::kCamera ? Coarse::kSure : judge_coarse(m);
   if (coarse == Coarse::kNone) {
-    set_little(noise, 0, m[0], kHarmlessLuma);
+    set_little(noise, 0, m[0], harmless_luma(m));
     return set_little_chroma(m, noise);
   }
   const bool sure = coarse == Coarse::kSure;
