@@ -11,7 +11,7 @@ using namespace grainless;
 namespace {
 
 // In a volume every pixel has up to 63 x 63 x 31 neighbours.
-constexpr int32_t kMostSide = 24, kMostVolumeSide = 7;
+constexpr int32_t kMostSide = 16, kMostVolumeSide = 6;
 
 Engine& engine() {
   static Engine engine({"", 1});
