@@ -24,7 +24,8 @@ double widest(const MatchSpan& span, bool colour) {
 }  // namespace
 
 MatchSpan MatchSpan::cut_to(double half, double middle) const {
-  const double centre = std::clamp(middle, low + half, high - half);
+  // Not clamp(): for a half that is nearly this one's, rounding may swap the ends.
+  const double centre = std::max(low + half, std::min(middle, high - half));
   return {usual, centre - half, centre + half, unit};
 }
 
