@@ -51,13 +51,19 @@ def seen(image):
 
 
 def check_precision(name, base, values):
+    """The same bits where pixels pass as they are. Other precisions go through babl, which chooses its way of converting by the
+    time that each takes, in every process anew: there they are the same but for its rounding, which may move a match value."""
+    kind, encoding = name.split("_", 1)
+    direct = kind in ("U8", "U16", "HALF", "FLOAT") and encoding != "LINEAR"
     image = new_image(base, getattr(Gimp.Precision, name))
     for alpha in (False, True):
         one, other = add_layer(image, alpha=alpha), add_layer(image, alpha=alpha)
         before = native_pixels(one).copy()
         result = merged(one, **values)
         assert not np.array_equal(result, before), "nothing was removed"
-        assert np.array_equal(result, filtered(other, **values)), f"alpha {alpha}: other pixels than the filter's"
+        same = np.array_equal(result, filtered(other, **values))
+        error = 255 * np.abs(get_pixels(one) - get_pixels(other))
+        assert same or (not direct and error.max() < 1 and error.mean() < 0.01), (alpha, error.max(), error.mean())
         assert (one.get_width(), one.get_height(), one.get_offsets()[1:]) == (WIDTH, HEIGHT, (0, 0))
         assert one.has_alpha() == alpha
 
