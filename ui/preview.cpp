@@ -16,6 +16,8 @@ constexpr double kSurround = 0.467;  // mid-grey: half as bright as white to the
 constexpr int kFocusWidth = 2;
 constexpr uint64_t kLooksAtColours = 5;  // one of so many looks asks the host for them
 constexpr int kMinimumWidth = 320, kMinimumHeight = 240;
+// Slices take 4 ms, a fine screen's pixels take longer to draw.
+constexpr int64_t kTold = 50;  // milliseconds
 
 int64_t now() {
   return g_get_monotonic_time() / 1000;
@@ -289,12 +291,15 @@ bool Preview::load_slice() {
   const bool reading = source_.loaded() < 1 || !source_.shows(view.visible(), view.level());
   const bool more = source_.load_some(expand(view.visible(), 64), view.level());
   if (!more) loader_ = 0;
-  if (reading) {
+  const bool read = source_.loaded() >= 1 && source_.shows(view.visible(), view.level());
+  const bool tell = !more || (reading && (read || now() >= told_ + kTold));
+  if (tell) told_ = now();
+  if (reading && tell) {
     canvas_.invalidate();
     gtk_widget_queue_draw(area_);
   }
   pump();
-  if (reading || !more) {
+  if (tell) {
     state_changed();
     listener_.view_changed();
   }

@@ -105,6 +105,7 @@ class Preview {
   GtkWidget* after_mark_ = nullptr;
   uint64_t version_ = 0;  // of the source
   guint timer_ = 0, loader_ = 0;
+  int64_t told_ = 0;    // milliseconds: when the screen last showed what has been read
   uint64_t looks_ = 0;  // at what the layer is in the host
   View view_ = View::kResult;
   double split_ = 0.5;

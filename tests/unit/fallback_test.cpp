@@ -215,7 +215,12 @@ TEST_F(Fallback, AFailureInMidImageIsFinishedElsewhere) {
   const Report alone = run("fake-good");
   EXPECT_NE(alone.device.find("cpu"), std::string::npos);
   EXPECT_TRUE(mentions(alone, "fell off the bus"));
-  const Report together = run("fake-good", "cuda");
+  // On a busy computer the other card may have done all before this one's third tile.
+  constexpr int kMostRuns = 20;
+  Report together;
+  for (int i = 0; i < kMostRuns && !mentions(together, "fell off the bus"); ++i) {
+    together = run("fake-good", "cuda");
+  }
   EXPECT_EQ(together.device.find("cpu"), std::string::npos);
   EXPECT_TRUE(mentions(together, "fell off the bus"));
 }
