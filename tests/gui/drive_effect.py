@@ -92,13 +92,21 @@ class Steps:
         except OSError:
             return ""
 
+    @staticmethod
+    def worked(pid):
+        """Seconds of processor time."""
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def helper_lost(self):
         """The helper killed while the canvas is computed: GIMP tells of it, and the pixels are right."""
-        self.open(1500, 1000)
-        killed = self.helper()  # of the steps before
+        self.open(3000, 2000)
+        before = self.helper()  # of the steps before
+        worked = self.worked(before) if before else 0
         self.menu("Grainless Denoise as Effect")
-        time.sleep(1.5)
-        os.kill(killed or wait_for("the helper", self.helper), signal.SIGKILL)
+        killed = before or wait_for("the helper", self.helper)
+        wait_for("its work", lambda: self.worked(killed) > worked + 0.2)
+        os.kill(killed, signal.SIGKILL)
         wait_for("another helper", lambda: self.helper() not in (None, killed))
         self.press("OK")
         wait_for("the effect", lambda: len(self.effects()) == 1)
