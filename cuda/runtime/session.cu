@@ -162,7 +162,6 @@ void Session::reserve(RunSlot& slot, size_t bytes) {
   peak_ = std::max(peak_, held());
 }
 
-// Returns when they are done and their results are numbers.
 void Session::in_turn(RunSlot& slot, const AbiCallbacks* callbacks,
                       const std::function<void()>& kernels) {
   const cudaStream_t stream = slot.stream.get();

@@ -86,7 +86,8 @@ class Session {
   void compute_slab(RunSlot& slot, const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
                     const AbiCallbacks* callbacks);
   void compute(RunSlot& slot, const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks);
-  // Queues kernels after those of the run before.
+  // Queues kernels after those of the run before. Returns when they are done and all that they
+  // gave are numbers.
   void in_turn(RunSlot& slot, const AbiCallbacks* callbacks, const std::function<void()>& kernels);
 
   const int device_;

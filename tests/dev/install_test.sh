@@ -64,4 +64,9 @@ check "uninstall leaves other modules, and nothing of ours" test "$(cd "$data" &
 echo other >"$effect"
 check "a module that is not ours is refused" effect_is_refused
 check "and not uninstalled" no_effect
+
+# The user's own home is $HOME, as it is GIMP's and GEGL's, whatever the user database says.
+homes() { HOME=$folder/home XDG_DATA_HOME='' XDG_CONFIG_HOME='' GIMP3_DIRECTORY=''; data_folder; profiles 3.0 | head -n 1; }
+check "filter and effect go to one home" test "$(homes | tr '\n' ' ')" = "$folder/home/.local/share $folder/home/.config/GIMP/3.0 "
+check "or where XDG_DATA_HOME says" test "$(XDG_DATA_HOME=/else; data_folder)" = /else
 echo "1..$number"

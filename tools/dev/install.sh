@@ -86,8 +86,13 @@ uninstall_effect() { # DATA_FOLDER
 
 # Where GEGL looks for a user's modules.
 data_folder() {
-    if [[ $owner == "$(id -un)" && ${XDG_DATA_HOME:-} == /* ]]; then echo "$XDG_DATA_HOME" && return; fi
-    echo "$(getent passwd "$owner" | cut -d: -f6)/.local/share"
+    local home=$HOME
+    if [[ $owner != "$(id -un)" ]]; then
+        home=$(getent passwd "$owner" | cut -d: -f6)
+    elif [[ ${XDG_DATA_HOME:-} == /* ]]; then
+        echo "$XDG_DATA_HOME" && return
+    fi
+    echo "$home/.local/share"
 }
 
 uninstall_from() { take_folder "$1/plug-ins/grainless"; }
