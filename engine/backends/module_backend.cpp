@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "module_backend.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
 #include <map>
 #include <mutex>
 
 #include "engine/boundary/module_version.h"
+#include "engine/platform/library.h"
 #include "engine/sentence.h"
 #include "module_file.h"
 
@@ -39,12 +38,12 @@ void check(int32_t code, const AbiMessage& message) {
 
 const AbiBackend* load_table(const std::string& path) {
   const std::string file = trusted_module(path);
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::string why;
+  void* library = load_library(file, why);
   if (library == nullptr) {
-    const char* why = dlerror();
-    unavailable(sentence("GPU support can't be loaded: %s", {why != nullptr ? why : path}));
+    unavailable(sentence("GPU support can't be loaded: %s", {why.empty() ? path : why}));
   }
-  const auto entry = reinterpret_cast<AbiEntry>(dlsym(library, kAbiSymbol));
+  const auto entry = reinterpret_cast<AbiEntry>(library_symbol(library, kAbiSymbol));
   if (entry == nullptr)
     unavailable(sentence("%s is not a Grainless module of this version", {path}));
   const AbiBackend* table = entry();

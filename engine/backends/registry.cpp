@@ -8,6 +8,7 @@
 
 #include "engine/cpu/cpu_backend.h"
 #include "engine/module_version.h"
+#include "engine/platform/library.h"
 #include "engine/sentence.h"
 #include "module_backend.h"
 
@@ -36,7 +37,7 @@ DeviceInfo describe(const AbiDevice& device, size_t index) {
 }
 
 std::string module_path(const std::string& module_dir) {
-  return module_dir + "/grainless-cuda.so";
+  return module_dir + "/" + kModuleFile;
 }
 
 Error without_gpu() {

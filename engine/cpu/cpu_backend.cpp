@@ -2,26 +2,16 @@
 #include "cpu_backend.h"
 
 #include <chrono>
-#include <fstream>
 #include <limits>
 
 #include "engine/cpu/frame/pixel_planes.h"
 #include "engine/cpu/frame/pyramid.h"
 #include "engine/cpu/volume/slab.h"
+#include "engine/platform/system.h"
 #include "methods.h"
 
 namespace grainless {
 namespace {
-
-// As the system tells it.
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "processor";
-}
 
 // Larger tiles waste less on halos (BM3D computes (side + 2 halo)^2 / side^2 of the pixels) and
 // need more memory: 1024 keeps a 24-megapixel layer far under 2 GB.

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "preset_folder.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <system_error>
 
+#include "engine/platform/file.h"
 #include "engine/sentence.h"
 
 namespace grainless {
@@ -31,49 +27,6 @@ Status bad(const std::string& text) {
 bool forbidden(unsigned char c) {
   return c < 32 || c == 127 || std::string_view("/\\:*?\"<>|").find(char(c)) != std::string::npos;
 }
-
-// A new file of its own beside `path`, so that two programs that save at once don't share it and
-// nobody can have one of that name wait there. Others can't read it before it is complete.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const fs::path& path) {
-    std::random_device random;
-    name_ = path.parent_path() / ("." + path.filename().string() + "-" + std::to_string(random()) +
-                                  std::to_string(random()));
-    descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    struct stat info;
-    if (descriptor_ < 0 || fstat(descriptor_, &info) != 0) return;
-    mode_ = info.st_mode & 0777;
-    fchmod(descriptor_, 0600);
-  }
-  ~TemporaryFile() {
-    if (descriptor_ < 0) return;
-    close(descriptor_);
-    if (!named_) unlink(name_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  bool write(std::string_view text) const {
-    while (descriptor_ >= 0 && !text.empty()) {
-      const ssize_t written = ::write(descriptor_, text.data(), text.size());
-      if (written <= 0) return false;
-      text.remove_prefix(static_cast<size_t>(written));
-    }
-    return descriptor_ >= 0;
-  }
-  bool give_name(const fs::path& path) {
-    fchmod(descriptor_, mode_);
-    named_ = fsync(descriptor_) == 0 && rename(name_.c_str(), path.c_str()) == 0;
-    return named_;
-  }
-
- private:
-  fs::path name_;
-  int descriptor_ = -1;
-  mode_t mode_ = 0600;
-  bool named_ = false;
-};
 
 Status not_written(const std::string& path, const std::error_code& error) {
   return {ErrorCode::kBadInput, error
@@ -104,7 +57,7 @@ Status read_preset(const std::string& path, Settings& settings) {
   if (error) {
     return {ErrorCode::kBadInput, sentence("'%s' can't be read: %s", {path, error.message()})};
   }
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(fs::path(path), std::ios::binary);
   std::string text;
   if (size <= kLargestFile) text.assign(std::istreambuf_iterator<char>(file), {});
   if (!file) return {ErrorCode::kBadInput, sentence("'%s' can't be read", {path})};
@@ -125,8 +78,12 @@ Status write_preset(const std::string& path, const Settings& settings) {
   std::error_code error;
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
   if (error) return not_written(path, error);
-  TemporaryFile file(target);
-  if (file.write(preset_text(settings)) && file.give_name(target)) return {};
+  const std::string text = preset_text(settings);
+  NewFile file(path);
+  if (file.stream() != nullptr &&
+      std::fwrite(text.data(), 1, text.size(), file.stream()) == text.size() && file.give_name()) {
+    return {};
+  }
   return not_written(path, std::error_code(errno, std::generic_category()));
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "engine_setup.h"
 
-#include <csignal>
-#include <cstdlib>
 #include <filesystem>
 
 #include "engine/module_version.h"
+#include "engine/platform/system.h"
 
 namespace grainless::tools {
 namespace {
@@ -17,8 +16,8 @@ void on_signal(int) {
 }
 
 std::string module_folder() {
-  const char* chosen = std::getenv("GRAINLESS_MODULE_DIR");
-  if (chosen != nullptr && *chosen != '\0') {
+  const std::string chosen = environment("GRAINLESS_MODULE_DIR").value_or("");
+  if (!chosen.empty()) {
     if (!std::filesystem::path(chosen).is_absolute()) {
       throw Error(ErrorCode::kBadParameter,
                   "GRAINLESS_MODULE_DIR needs an absolute path: nothing is loaded from the working "
@@ -27,9 +26,7 @@ std::string module_folder() {
     return chosen;
   }
   std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  const std::filesystem::path folder = program.parent_path();
+  const std::filesystem::path folder = program_folder();
   const std::filesystem::path installed = folder.parent_path() / GRAINLESS_LIBDIR / "grainless";
   return std::filesystem::is_directory(installed, error) ? installed.string() : folder.string();
 }
@@ -55,16 +52,7 @@ const CancelToken& cancel_token() {
 }
 
 void catch_signals() {
-  struct sigaction action{}, before{};
-  action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
-    // What nohup and shells' background jobs ignore stays ignored.
-    sigaction(signal, nullptr, &before);
-    action.sa_handler = before.sa_handler == SIG_IGN ? SIG_IGN : on_signal;
-    sigaction(signal, &action, nullptr);
-  }
-  action.sa_handler = SIG_IGN;
-  sigaction(SIGXFSZ, &action, nullptr);
+  on_stop(on_signal);
 }
 
 int exit_code(ErrorCode code) {

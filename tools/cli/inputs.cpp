@@ -43,7 +43,7 @@ bool parse_number(std::string_view text, int64_t& number) {
 std::vector<std::string> read_list(const std::string& path) {
   if (path == "-") return read_lines(std::cin);
   const InputFile opened(path);  // says why it can't be read
-  std::ifstream stream(path);
+  std::ifstream stream{fs::path(path)};
   std::vector<std::string> lines = read_lines(stream);
   if (stream.bad()) fail_errno(path, "read");
   return lines;

@@ -10,6 +10,7 @@
 #include "denoise_command.h"
 #include "devices_command.h"
 #include "engine/boundary/status.h"
+#include "engine/platform/system.h"
 #include "engine_setup.h"
 #include "estimate_command.h"
 #include "metrics_command.h"
@@ -205,6 +206,7 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  argv = grainless::start_program(argc, argv);
   catch_signals();
   try {
     return dispatch(argc, argv);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "outputs.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <set>
 
@@ -15,6 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool names_folder(const std::string& path) {
+  return path.ends_with('/') || path.ends_with(char{fs::path::preferred_separator});
+}
+
 Job make_job(const std::string& input, const std::string& output, bool several) {
   const fs::path name(input);
   std::error_code error;
@@ -26,7 +28,7 @@ Job make_job(const std::string& input, const std::string& output, bool several) 
     return {input, std::string(output).replace(at, 2, stem), ""};
   }
   const bool exists = fs::is_directory(output, error);
-  if (exists || output.ends_with('/')) {
+  if (exists || names_folder(output)) {
     return {input, (fs::path(output) / name.filename()).string(), exists ? "" : output};
   }
   if (several) {
@@ -46,7 +48,7 @@ void check_folder(const Job& job) {
     if (fs::exists(fs::path(folder), error)) fail_file(folder, "is not a folder");
     return;
   }
-  if (access(folder.c_str(), W_OK | X_OK) != 0) fail_errno(job.output, "written");
+  if (!can_write_into(folder)) fail_errno(job.output, "written");
 }
 
 // The files that are read, by name and, for hard links, by place on the disk: a look-up a file, for

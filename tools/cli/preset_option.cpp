@@ -2,13 +2,13 @@
 #include "preset_option.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "engine/params/preset_folder.h"
+#include "engine/platform/system.h"
 #include "json_report.h"
 
 namespace grainless::tools {
@@ -18,9 +18,8 @@ namespace fs = std::filesystem;
 
 // The variable's value when it is an absolute path, as GIMP and the XDG specification want it.
 std::optional<fs::path> folder_in(const char* variable) {
-  const char* value = std::getenv(variable);
-  if (value == nullptr || *value != '/') return std::nullopt;
-  return fs::path(value);
+  const fs::path folder = environment(variable).value_or("");
+  return folder.is_absolute() ? std::optional(folder) : std::nullopt;
 }
 
 // GIMP's folders of the user, the newest version first; a Flatpak's after them.
@@ -28,7 +27,9 @@ std::vector<fs::path> gimp_folders() {
   if (const auto chosen = folder_in("GIMP3_DIRECTORY")) return {*chosen};
   const auto home = folder_in("HOME");
   std::vector<fs::path> parents, folders;
-  if (const auto config = folder_in("XDG_CONFIG_HOME")) {
+  if (const auto roaming = folder_in("APPDATA")) {  // Windows'
+    parents.push_back(*roaming);
+  } else if (const auto config = folder_in("XDG_CONFIG_HOME")) {
     parents.push_back(*config);
   } else if (home) {
     parents.push_back(*home / ".config");
@@ -72,7 +73,7 @@ Settings read_file(const std::string& path) {
 }  // namespace
 
 std::string preset_file(const std::string& wanted) {
-  if (wanted.find('/') != std::string::npos || wanted.ends_with(kPresetExtension)) return wanted;
+  if (fs::path(wanted).has_parent_path() || wanted.ends_with(kPresetExtension)) return wanted;
   if (find_built_in_preset(wanted) != nullptr) return {};
   for (const SavedPreset& preset : saved_presets()) {
     if (preset.name == wanted) return preset.file;

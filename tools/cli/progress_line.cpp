@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "progress_line.h"
 
-#include <unistd.h>
-
 #include <cstdio>
+
+#include "engine/platform/system.h"
 
 namespace grainless::tools {
 namespace {
@@ -12,7 +12,7 @@ constexpr char kErase[] = "\r\033[K";
 
 }  // namespace
 
-ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine() : terminal_(is_terminal(stderr)) {}
 
 ProgressLine::~ProgressLine() {
   clear();

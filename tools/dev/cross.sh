@@ -4,28 +4,36 @@
 
 # What the compiler is called, and what runs its programs here.
 cross_file() { # TARGET FOLDER
-    local prefix runner system
+    local prefix runner system processor=$1 compiler='' arguments='' link=''
     case $1 in
         aarch64) prefix=aarch64-linux-gnu runner="'qemu-aarch64', '-L', '/usr/aarch64-linux-gnu'" system=linux ;;
-        *) die "--cross takes aarch64, not '$1'" ;;
+        windows)
+            prefix=x86_64-w64-mingw32 runner="'$checkout/tools/dev/wine.sh'" system=windows processor=x86_64 compiler=-posix
+            # GCC does not align what it keeps on Windows' stack as AVX wants it (GCC's bug 54412).
+            arguments=", '-Wa,-muse-unaligned-vector-move'"
+            # The libraries of GCC lie nowhere that Windows or Wine would look.
+            link="cpp_link_args = ['-static']"
+            ;;
+        *) die "--cross takes aarch64 or windows, not '$1'" ;;
     esac
     # Headers alone are the same for each system.
     mkdir -p "$2/include"
     ln -sfn /usr/include/CLI /usr/include/nlohmann "$2/include/"
     cat <<TEXT
 [binaries]
-c = '$prefix-gcc'
-cpp = ['ccache', '$prefix-g++']
+c = '$prefix-gcc$compiler'
+cpp = ['ccache', '$prefix-g++$compiler']
 ar = '$prefix-ar'
 strip = '$prefix-strip'
 pkg-config = 'false'
 exe_wrapper = [$runner]
 [built-in options]
-cpp_args = ['-isystem', '$2/include']
+cpp_args = ['-isystem', '$2/include'$arguments]
+$link
 [host_machine]
 system = '$system'
-cpu_family = '$1'
-cpu = '$1'
+cpu_family = '$processor'
+cpu = '$processor'
 endian = 'little'
 TEXT
 }

@@ -2,15 +2,12 @@
 // Files that are read, and files that appear whole or not at all.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
+#include "engine/platform/file.h"
 #include "engine/progress.h"
 
 namespace grainless::tools {
@@ -22,11 +19,6 @@ void stop_if_cancelled(const CancelToken* cancel);
 [[noreturn]] void fail_file(const std::string& path, const std::string& why);
 // The same with the reason in errno.
 [[noreturn]] void fail_errno(const std::string& path, const std::string& doing);
-
-struct FileCloser {
-  void operator()(FILE* file) const { std::fclose(file); }
-};
-using FilePointer = std::unique_ptr<FILE, FileCloser>;
 
 // Why writing failed, as far as the system says so in `error` (an errno) and it is about the disk;
 // else empty.
@@ -62,24 +54,17 @@ std::string resolve_links(const std::string& path);
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
 
-  FILE* stream() const { return file_.get(); }
+  FILE* stream() const { return file_->stream(); }
   const std::string& path() const { return path_; }
   void write(const void* data, size_t bytes);  // to stream()
   void restart();                              // as if nothing had been written
   void commit();
 
  private:
-  void open_temporary();
-
-  std::string path_, target_, temporary_;
-  FilePointer file_;
+  std::string path_;
+  std::optional<NewFile> file_;
 };
-
-using FileId = std::pair<dev_t, ino_t>;
 
 // The same for all names that lead to one file, through whatever links. None when it is missing.
 std::optional<FileId> file_id(const std::string& path);

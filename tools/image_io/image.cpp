@@ -4,29 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <new>
 
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
+#include "engine/platform/system.h"
 
 namespace grainless::tools {
 namespace {
 
 constexpr int64_t kMostPixels = int64_t{1} << 31;
-
-// Bytes that can be had without swapping, or no bound where the system doesn't say.
-uint64_t available_memory() {
-  std::ifstream info("/proc/meminfo");
-  std::string key, unit;
-  uint64_t kibibytes = 0;
-  while (info >> key >> kibibytes) {
-    if (key == "MemAvailable:") return kibibytes * 1024;
-    std::getline(info, unit);
-  }
-  return std::numeric_limits<uint64_t>::max();
-}
 
 [[noreturn]] void refuse(const std::string& what, int64_t width, int64_t height,
                          const std::string& why) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tiff_rows.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 

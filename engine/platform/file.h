@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Files as POSIX and Windows have them. Names are UTF-8; what fails says why in errno.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace grainless {
+
+struct FileCloser {
+  void operator()(FILE* file) const { std::fclose(file); }
+};
+using FilePointer = std::unique_ptr<FILE, FileCloser>;
+
+enum class FileKind { kRegular, kFolder, kOther };
+using FileId = std::pair<uint64_t, uint64_t>;  // the same for all names of one file
+
+struct FileInfo {
+  FileKind kind;
+  uint64_t bytes;
+  FileId id;
+};
+
+// Of what stands at the path, behind links.
+std::optional<FileInfo> file_info(const std::string& path);
+
+// Not handed on to programs that this one starts. nullptr on failure.
+FilePointer open_to_read(const std::string& path);
+
+// Whether files can be made in a folder, as far as the system tells beforehand.
+bool can_write_into(const std::string& folder);
+
+// A file that is to stand at `target` once it is complete. Until then it has a name beside it that
+// nobody can guess, is open to nobody else, and goes away with this object. One that a killed
+// process has left goes away with the next one in that folder.
+class NewFile {
+ public:
+  explicit NewFile(std::string target);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  // To write and read; nullptr when it could not be made.
+  FILE* stream() const { return stream_.get(); }
+  bool clear();  // as if nothing had been written
+  // Brings all to the disk and gives it its name at once, and the permissions of the file that it
+  // replaces or else those of any new file. stream() is closed then.
+  bool give_name();
+
+ private:
+  std::string target_, name_;
+  FilePointer stream_;
+};
+
+}  // namespace grainless

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "engine/platform/file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <string_view>
+
+namespace grainless {
+namespace {
+
+// What the process takes off a new file's permissions. umask() tells only by changing it, for all
+// threads at once.
+mode_t process_umask() {
+  constexpr mode_t kStrict = 077;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("Umask:")) continue;
+    return static_cast<mode_t>(std::strtoul(line.c_str() + 6, nullptr, 8));
+  }
+  return kStrict;
+}
+
+mode_t permissions_for(const std::string& target) {
+  struct stat info;
+  if (stat(target.c_str(), &info) == 0) return info.st_mode & 07777;
+  return 0666 & ~process_umask();
+}
+
+void sync_folder(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+constexpr std::string_view kTemporary = ".grainless-", kPattern = "XXXXXX";
+
+// Whether a file is one that a killed run has left: a run that lives holds a lock on its own.
+bool is_left_over(const std::string& name, int descriptor) {
+  struct stat info;
+  return name.size() == kTemporary.size() + kPattern.size() && name.starts_with(kTemporary) &&
+         fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+         flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
+// Once a folder.
+void remove_left_over(const std::string& folder) {
+  static std::mutex mutex;
+  static std::set<std::string> seen;
+  {
+    const std::lock_guard lock(mutex);
+    if (!seen.insert(folder).second) return;
+  }
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kTemporary)) continue;
+    const int descriptor =
+        open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) continue;
+    if (is_left_over(name, descriptor)) unlink(entry.path().c_str());
+    close(descriptor);
+  }
+}
+
+// A new file that is open, readable by the owner alone, under a name made of `name`.
+FilePointer make_private(std::string& name) {
+  const int descriptor = mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0) return nullptr;
+  FilePointer stream(fdopen(descriptor, "w+b"));
+  if (stream != nullptr) return stream;
+  const int error = std::exchange(errno, 0);
+  close(descriptor);
+  unlink(name.c_str());
+  errno = error;
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<FileInfo> file_info(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return std::nullopt;
+  const FileKind kind = S_ISREG(info.st_mode)   ? FileKind::kRegular
+                        : S_ISDIR(info.st_mode) ? FileKind::kFolder
+                                                : FileKind::kOther;
+  return FileInfo{kind, static_cast<uint64_t>(info.st_size), {info.st_dev, info.st_ino}};
+}
+
+FilePointer open_to_read(const std::string& path) {
+  return FilePointer(std::fopen(path.c_str(), "rbe"));
+}
+
+bool can_write_into(const std::string& folder) {
+  return access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+NewFile::NewFile(std::string target) : target_(std::move(target)) {
+  remove_left_over(folder_of(target_));
+  const std::string pattern =
+      folder_of(target_) + "/" + std::string(kTemporary) + std::string(kPattern);
+  // Another run may take the new file for one that was left, in the moment before its lock.
+  struct stat info{};
+  do {
+    name_ = pattern;
+    stream_ = make_private(name_);
+    if (stream_ == nullptr) {
+      name_.clear();
+      return;
+    }
+    flock(fileno(stream()), LOCK_EX);
+    fstat(fileno(stream()), &info);
+  } while (info.st_nlink == 0);
+}
+
+NewFile::~NewFile() {
+  if (!name_.empty()) unlink(name_.c_str());
+}
+
+bool NewFile::clear() {
+  std::rewind(stream());
+  return ftruncate(fileno(stream()), 0) == 0;
+}
+
+bool NewFile::give_name() {
+  if (std::fflush(stream()) != 0) return false;
+  const int descriptor = fileno(stream());
+  // Not every file system knows permissions: what it makes of them is no reason to lose a picture.
+  (void)!fchmod(descriptor, permissions_for(target_));
+  if (fsync(descriptor) != 0 || std::fclose(stream_.release()) != 0 ||
+      std::rename(name_.c_str(), target_.c_str()) != 0) {
+    return false;
+  }
+  name_.clear();
+  sync_folder(folder_of(target_));
+  return true;
+}
+
+}  // namespace grainless

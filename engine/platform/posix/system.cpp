@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "engine/platform/system.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+
+namespace grainless {
+
+char** start_program(int&, char** arguments) {
+  return arguments;
+}
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::filesystem::path program_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+void on_stop(void (*handler)(int)) {
+  struct sigaction action{}, before{};
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    // What nohup and shells' background jobs ignore stays ignored.
+    sigaction(signal, nullptr, &before);
+    action.sa_handler = before.sa_handler == SIG_IGN ? SIG_IGN : handler;
+    sigaction(signal, &action, nullptr);
+  }
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &action, nullptr);
+}
+
+bool is_terminal(FILE* stream) {
+  return isatty(fileno(stream)) != 0;
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "processor";
+}
+
+uint64_t available_memory() {
+  std::ifstream info("/proc/meminfo");
+  std::string key, unit;
+  uint64_t kibibytes = 0;
+  while (info >> key >> kibibytes) {
+    if (key == "MemAvailable:") return kibibytes * 1024;
+    std::getline(info, unit);
+  }
+  return std::numeric_limits<uint64_t>::max();
+}
+
+}  // namespace grainless

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// What a program asks its system for. Text is UTF-8.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace grainless {
+
+// To be called first in main(): returns the arguments in UTF-8, and makes a console show it.
+// Windows' shells leave patterns (*.tif) to the program; there `count` may grow.
+char** start_program(int& count, char** arguments);
+
+// The value of an environment variable.
+std::optional<std::string> environment(const char* name);
+
+// The folder of the running program, without links; empty where the system doesn't tell.
+std::filesystem::path program_folder();
+
+// From now on `handler` is called when the user or the system asks the process to stop. Writing
+// above a limit of a file's size is an error then, like a full disk.
+void on_stop(void (*handler)(int));
+
+// Whether what is written there is seen at once on a screen that knows the usual control sequences.
+bool is_terminal(FILE* stream);
+
+std::string processor_name();
+
+// Bytes that can be had without swapping, or no bound where the system doesn't say.
+uint64_t available_memory();
+
+}  // namespace grainless
