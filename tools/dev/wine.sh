@@ -1,4 +1,5 @@
 #!/bin/bash
-# Runs a Windows program with a Wine of its own, which belongs to the build folder: wine.sh PROGRAM [ARGUMENT…]
-export WINEPREFIX=${WINEPREFIX:-$PWD/wine} WINEDEBUG=${WINEDEBUG:--all}
+# Runs a Windows program with a Wine whose folder lies under build/: wine.sh PROGRAM [ARGUMENT…]
+here=$(realpath "$(dirname "$0")/../..")
+export WINEPREFIX=${WINEPREFIX:-$here/build/cross-windows/wine} WINEDEBUG=${WINEDEBUG:--all}
 exec wine "$@"
