@@ -19,13 +19,20 @@ LIMIT = 4  # seconds for a coarse answer of 24 megapixels, of one that two free 
 WIDTH, HEIGHT = 240, 160  # of a layer that the preview shows whole
 
 
+def menu_item(session):
+    """The dialog's; found once, since there are thousands."""
+    if not hasattr(session, "menu_item"):
+        session.menu_item = wait_for("the menu", lambda: next(iter(find_all(
+            desktop.application("gimp"), "menu item", lambda name: name.startswith(TITLE + "…"))), None))
+    return session.menu_item
+
+
 class Live:
     """The dialog, opened from the menu, so that the session goes on changing the image meanwhile."""
 
     def __init__(self, session, settle=True):
         self.session = session
-        menu = wait_for("the menu", lambda: next(iter(find_all(
-            desktop.application("gimp"), "menu item", lambda name: name.startswith(TITLE + "…"))), None))
+        menu = menu_item(session)
         wait_for("its sensitivity", lambda: desktop.is_sensitive(menu), 20)
         click(menu)
         self.window = View.already_open(session, TITLE)
