@@ -105,7 +105,7 @@ GimpProcedure* create_denoise_procedure(GimpPlugIn* plug_in) {
     if (is_picture_param(spec)) add_argument(procedure, spec, Params());
   }
   gimp_procedure_add_boolean_argument(
-      procedure, kEffectKey, _("As a layer effect"),
+      procedure, kEffectKey, _("As an ad_justable layer effect"),
       _("Put the filter on the layer as an effect, which can be changed later, hidden or taken off "
         "again in GIMP's list of layer effects, instead of changing the layer's pixels."),
       FALSE, kArgumentFlags);

@@ -3,7 +3,7 @@
 """Checks the translations: check.py SOURCE_ROOT
 
 What users read is marked in the sources, the template knows every marked string, every catalogue is complete and
-well-formed, and in each language no two controls of one window share a mnemonic.
+well-formed, every control has a mnemonic, and in each language no two controls of one window share one.
 """
 import gettext
 import pathlib
@@ -16,7 +16,8 @@ from strings import extract, marked_files, unmarked_strings
 
 MENU = {"Grainless _Denoise…", "Grainless Denoise Layer _Stack…", "Grainless Denoise as _Effect…"}  # stand in GIMP's menu
 # Only in the dialog for pictures, and only in the one for stacks.
-PICTURES = {"_Method", "_Quality", "R_eference step", "_Group size", "Trans_form", "Num_ber of scales"}
+PICTURES = {"_Method", "_Quality", "R_eference step", "_Group size", "Trans_form", "Num_ber of scales",
+            "As an ad_justable layer effect"}
 STACKS = {"Ad_jacent layers", "Lay_er"}
 # Labels that share a window with nothing but each other; all others are in the dialogs.
 OTHER_WINDOWS = [
@@ -26,6 +27,8 @@ OTHER_WINDOWS = [
 ]
 # Labels of one button, now this, now that.
 ALTERNATIVES = {"Measure the visib_le part": "Measure the se_lection"}
+# Of the dialogs' controls, those that have none: the alphabet is used up.
+WITHOUT = {"Picture compared", "Stages taken", "Weights by", "Look for", "GPU memory limit (MiB)"}
 GIMPS_BUTTONS = ("_Reset", "_Cancel", "_OK", "_Help")  # in the dialog, translated by GIMP
 # Not shown, and yet GIMP compares the labels of its spin scales, the numbers with a fraction, with them.
 HIDDEN_BUTTONS = ("_Load Saved Settings", "_Save Settings")
@@ -70,6 +73,23 @@ def mnemonic_clashes(language, labels, taken):
 def spin_scales(root):
     params = (root / "engine/params/params.cpp").read_text(encoding="utf-8")
     return re.findall(r'ParamType::kDouble,.*?\.label = N_\("([^"]*_[^"]*)"\)', params, re.S)
+
+
+def controls(root):
+    """The labels of the dialogs' controls: the parameters', and those of the arguments that are none."""
+    for name, pattern in (("engine/params/params.cpp", r'\.label = N_\("([^"]*)"\)'),
+                          ("plugin/procedure.cpp", r'add_boolean_argument\(\s*procedure, k\w+Key, _\("([^"]*)"\)')):
+        found = re.findall(pattern, (root / name).read_text(encoding="utf-8"))
+        if not found:
+            yield f"no label in {name}"
+        yield from found
+
+
+def nameless_keys(root):
+    """Controls that no key reaches at once."""
+    found = {label for label in controls(root) if not has_mnemonic(label)}
+    yield from (f"'{label}' has no mnemonic" for label in sorted(found - WITHOUT))
+    yield from (f"check.py knows a control that has a mnemonic, or that is none: '{label}'" for label in sorted(WITHOUT - found))
 
 
 def mnemonic_problems(root, language, catalogue):
@@ -127,6 +147,7 @@ def complaints(root):
     difference = set(entries(extract(root))) ^ set(template)
     if difference:
         yield f"po/grainless.pot is not up to date (./dev translations): {sorted(difference)}"
+    yield from nameless_keys(root)
     yield from mnemonic_problems(root, "en", {text: text for text in template})
     for language in (root / "po/LINGUAS").read_text(encoding="utf-8").split():
         yield from check_language(root, language, template)

@@ -117,19 +117,19 @@ class Steps:
         assert message
 
     def by_the_dialog(self):
-        """"As a layer effect" in the filter's own dialog."""
+        """"As an adjustable layer effect" in the filter's own dialog."""
         self.open()
         before = self.session.ask("state")["pixels"]
         window = Window(self.session)
         window.choose("Method", "Non-Local Means")
-        click(window.widget("check box", "As a layer effect"))
+        click(window.widget("check box", "As an adjustable layer effect"))
         answer = window.end("OK")
         assert answer["status"] == "success", answer
         assert answer["pixels"] == before
         assert [effect["values"]["method"] for effect in self.effects()] == ["nlm"]
         assert self.session.ask("seen") == self.session.ask("by_the_filter", {"method": "nlm"})
         window = Window(self.session)
-        click(window.widget("check box", "As a layer effect"))  # it was remembered
+        click(window.widget("check box", "As an adjustable layer effect"))  # it was remembered
         window.end("Cancel")
 
 
