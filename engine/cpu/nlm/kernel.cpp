@@ -2,7 +2,6 @@
 #include "kernel.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -15,6 +14,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace grainless {
 namespace HWY_NAMESPACE {
+
+using Shorts = hn::Repartition<int16_t, Ints>;
+using ShortVector = hn::Vec<Shorts>;
 
 // match_value() of engine/boundary/pixel_math.h on a row, to the bit.
 void match_row(const float* HWY_RESTRICT value, ptrdiff_t count, const MatchCurve& curve,
@@ -31,85 +33,191 @@ void match_row(const float* HWY_RESTRICT value, ptrdiff_t count, const MatchCurv
   }
 }
 
-// One row of squared differences between the image and its shifted self enters the column sums, the
-// row `patch` above leaves them (`square` still holds it).
-template <int kChannels>
-void update_columns(const NlmBlock& block, ptrdiff_t at, ptrdiff_t shift, ptrdiff_t count,
-                    int32_t* HWY_RESTRICT square) {
+// sum + a * b of the halves of each lane.
+HWY_INLINE IntVector add_products(IntVector sum, ShortVector a, ShortVector b) {
+#if HWY_ARCH_X86
+  IntVector unused = sum;
+  return hn::ReorderWidenMulAccumulate(Ints(), a, b, sum, unused);  // in order here
+#else
+  return hn::Add(sum, hn::WidenMulPairwiseAdd(Ints(), a, b));
+#endif
+}
+
+// A row of squared differences between the image and its kRun shifted selves enters the column
+// sums, and the one `patch` above leaves them, which the first rows of a run don't have.
+template <int kChannels, int kRun, bool kLeaves>
+void update_columns(const NlmBlock& block, ptrdiff_t at, ptrdiff_t shift, ptrdiff_t count) {
   const Ints d;
+  const Shorts ds;
+  const int32_t* HWY_RESTRICT planes[kChannels];
+  for (int c = 0; c < kChannels; ++c) planes[c] = block.match[c] + at;
   int32_t* HWY_RESTRICT columns = block.columns;
+  const ptrdiff_t row = block.row;
   for (ptrdiff_t x = 0; x < count; x += hn::Lanes(d)) {
-    IntVector sum = hn::Zero(d);
-    for (int c = 0; c < kChannels; ++c) {
-      const int32_t* HWY_RESTRICT p = block.match[c] + at + x;
-      const auto difference = hn::Sub(hn::LoadU(d, p), hn::LoadU(d, p + shift));
-      sum = hn::Add(sum, hn::Mul(difference, difference));
+    for (int k = 0; k < kRun; ++k) {
+      int32_t* HWY_RESTRICT column = columns + k * row + x;
+      IntVector sum = hn::Load(d, column);
+      for (int c = 0; c < kChannels; ++c) {
+        const int32_t* HWY_RESTRICT p = planes[c] + x;
+        const auto own = hn::BitCast(ds, hn::LoadU(d, p));
+        const auto other = hn::BitCast(ds, hn::LoadU(d, p + shift + k));
+        const auto difference = hn::Sub(own, other);
+        const auto upper = kLeaves ? hn::Neg(difference) : hn::Zero(ds);
+        sum = add_products(sum, difference, hn::OddEven(upper, difference));
+      }
+      hn::Store(sum, d, column);
     }
-    const auto change = hn::Sub(sum, hn::Load(d, square + x));
-    hn::Store(sum, d, square + x);
-    hn::Store(hn::Add(hn::Load(d, columns + x), change), d, columns + x);
   }
 }
 
-// Weights of `count` pixels from the column sums that start at columns.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+// `now` moved up by kBy lanes, the upper ones of `before` below it. An unaligned vector of 64 bytes
+// costs two loads, this one operation.
+template <int kBy>
+HWY_INLINE IntVector shifted(IntVector before, IntVector now) {
+  const Ints d;
+  const auto from = hn::Iota(d, int32_t(hn::MaxLanes(d)) - kBy);
+  return hn::TwoTablesLookupLanes(d, before, now, hn::IndicesFromVec(d, from));
+}
+
+// exponents_of for patches of 3, 5, 7 and 9, from sums of two and four columns.
+template <int kPatch>
+void shifted_exponents(const WeightCurve& curve, const int32_t* HWY_RESTRICT columns,
+                       ptrdiff_t count, float* HWY_RESTRICT exponents) {
+  const Ints d;
+  auto before1 = hn::Zero(d), before2 = before1, before4 = before1;
+  for (ptrdiff_t x = 0; x < count; x += hn::Lanes(d)) {
+    const auto sum1 = hn::Load(d, columns + x);
+    const auto sum2 = hn::Add(sum1, shifted<1>(before1, sum1));
+    auto box = sum2;
+    if constexpr (kPatch > 4) {
+      const auto sum4 = hn::Add(sum2, shifted<2>(before2, sum2));
+      box = sum4;
+      if constexpr (kPatch == 7) box = hn::Add(box, shifted<4>(before2, sum2));
+      if constexpr (kPatch == 9) box = hn::Add(box, shifted<4>(before4, sum4));
+      before4 = sum4;
+    }
+    box = hn::Add(box, shifted<kPatch - 1>(before1, sum1));
+    before1 = sum1;
+    before2 = sum2;
+    hn::Store(exponent_of(curve, box), Floats(), exponents + x);
+  }
+}
+#endif
+
+// Exponents of the boxes that end at each of `count` columns.
+void exponents_of(const WeightCurve& curve, int32_t patch, const int32_t* HWY_RESTRICT columns,
+                  ptrdiff_t count, float* HWY_RESTRICT exponents) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if (patch == 3) return shifted_exponents<3>(curve, columns, count, exponents);
+  if (patch == 5) return shifted_exponents<5>(curve, columns, count, exponents);
+  if (patch == 7) return shifted_exponents<7>(curve, columns, count, exponents);
+  if (patch == 9) return shifted_exponents<9>(curve, columns, count, exponents);
+#endif
+  const Ints d;
+  const ptrdiff_t n = hn::Lanes(d);
+  for (ptrdiff_t x = 0; x < count; x += 2 * n) {
+    const int32_t* HWY_RESTRICT p = columns + x;
+    auto a = hn::Load(d, p), b = hn::Load(d, p + n);
+    for (int32_t k = 1; k < patch; ++k) {
+      a = hn::Add(a, hn::LoadU(d, p - k));
+      b = hn::Add(b, hn::LoadU(d, p + n - k));
+    }
+    hn::Store(exponent_of(curve, a), Floats(), exponents + x);
+    hn::Store(exponent_of(curve, b), Floats(), exponents + x + n);
+  }
+}
+
+// Weights of the boxes that end at each of `count` columns. In two loops: each is a chain of
+// operations that wait for one another, and the processor looks ahead over more pixels of a short
+// one.
 void weigh_row(const NlmWeight& weight, int32_t patch, const int32_t* HWY_RESTRICT columns,
                ptrdiff_t count, float* HWY_RESTRICT weights) {
-  const Floats df;
-  const Ints di;
-  const ptrdiff_t n = hn::Lanes(df);
+  const Floats d;
   const WeightCurve curve = weight_curve(weight);
-  for (ptrdiff_t x = 0; x < count; x += 4 * n) {
-    const int32_t* HWY_RESTRICT p = columns + x;
-    auto a = hn::Load(di, p), b = hn::Load(di, p + n);
-    auto c = hn::Load(di, p + 2 * n), e = hn::Load(di, p + 3 * n);
-    for (int32_t k = 1; k < patch; ++k) {
-      a = hn::Add(a, hn::LoadU(di, p + k));
-      b = hn::Add(b, hn::LoadU(di, p + n + k));
-      c = hn::Add(c, hn::LoadU(di, p + 2 * n + k));
-      e = hn::Add(e, hn::LoadU(di, p + 3 * n + k));
-    }
-    hn::Store(weight_of(curve, a), df, weights + x);
-    hn::Store(weight_of(curve, b), df, weights + x + n);
-    hn::Store(weight_of(curve, c), df, weights + x + 2 * n);
-    hn::Store(weight_of(curve, e), df, weights + x + 3 * n);
+  exponents_of(curve, patch, columns, count, weights);
+  for (ptrdiff_t x = 0; x < count; x += hn::Lanes(d)) {
+    hn::Store(weight_of(curve, hn::Load(d, weights + x)), d, weights + x);
   }
 }
 
-// What enters the sums of one row of pixels: the weights of p + D and p - D, a pixel.
+// What enters the sums of one row of pixels: the weights of p + D and p - D, a pixel; those of
+// the next displacement of a run are in the row `next` further on.
 struct RowPair {
   const float *ahead, *behind;
+  ptrdiff_t next;   // the next displacement's p - D is one pixel to the left, too
   ptrdiff_t shift;  // D in the extended planes
   ptrdiff_t out;    // of the row's first pixel, in the sums
   ptrdiff_t at;     // in the extended planes
   int32_t width;
 };
 
-template <int kCount, bool kTotals>
+// A plane's row of pixels, and its sums.
+struct PlaneRow {
+  const float* v;
+  float* HWY_RESTRICT difference;
+
+  PlaneRow(const NlmBlock& block, const NlmSums& sums, const RowPair& row, int32_t c)
+      : v(c < sums.count ? block.value[sums.first + c] + row.at : nullptr),
+        difference(c < sums.count ? sums.difference[c] + row.out : nullptr) {}
+};
+
+// sum + ahead * (v(p + D) - v(p)) + behind * (v(p - D) - v(p)).
+HWY_INLINE FloatVector with_pair(FloatVector sum, FloatVector ahead, FloatVector behind,
+                                 const float* v, ptrdiff_t shift) {
+  const Floats d;
+  const auto own = hn::LoadU(d, v);
+  const auto a = hn::Mul(ahead, hn::Sub(hn::LoadU(d, v + shift), own));
+  const auto b = hn::Mul(behind, hn::Sub(hn::LoadU(d, v - shift), own));
+  return hn::Add(sum, hn::Add(a, b));
+}
+
+template <int kCount, bool kTotals, int kRun>
 void accumulate(const NlmBlock& block, const NlmSums& sums, const RowPair& row) {
   const Floats d;
-  for (ptrdiff_t x = 0; x < row.width; x += hn::Lanes(d)) {
-    const auto wa = hn::LoadU(d, row.ahead + x), wb = hn::LoadU(d, row.behind + x);
-    for (int c = 0; c < kCount; ++c) {
-      const float* v = block.value[sums.first + c] + row.at + x;
-      float* HWY_RESTRICT difference = sums.difference[c] + row.out + x;
-      const auto own = hn::LoadU(d, v);
-      const auto a = hn::Mul(wa, hn::Sub(hn::LoadU(d, v + row.shift), own));
-      const auto b = hn::Mul(wb, hn::Sub(hn::LoadU(d, v - row.shift), own));
-      hn::Store(hn::Add(hn::Load(d, difference), hn::Add(a, b)), d, difference);
+  const Ints di;
+  const PlaneRow p0(block, sums, row, 0), p1(block, sums, row, 1), p2(block, sums, row, 2);
+  float* HWY_RESTRICT totals = sums.total + row.out;
+  float* HWY_RESTRICT largest = sums.largest + row.out;
+  const float *all_ahead = row.ahead, *all_behind = row.behind;
+  const ptrdiff_t width = row.width, shift = row.shift, next = row.next;
+  for (ptrdiff_t x = 0; x < width; x += hn::Lanes(d)) {
+    auto sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, total = sum0;
+    auto most = hn::Zero(di);
+    if constexpr (kCount > 0) sum0 = hn::Load(d, p0.difference + x);
+    if constexpr (kCount > 1) sum1 = hn::Load(d, p1.difference + x);
+    if constexpr (kCount > 2) sum2 = hn::Load(d, p2.difference + x);
+    if constexpr (kTotals) {
+      total = hn::Load(d, totals + x);
+      most = hn::BitCast(di, hn::Load(d, largest + x));
     }
-    if (!kTotals) continue;
-    float* HWY_RESTRICT total = sums.total + row.out + x;
-    float* HWY_RESTRICT largest = sums.largest + row.out + x;
-    hn::Store(hn::Add(hn::Load(d, total), hn::Add(wa, wb)), d, total);
-    hn::Store(hn::Max(hn::Load(d, largest), hn::Max(wa, wb)), d, largest);
+    const float *ahead = all_ahead + x, *behind = all_behind + x;
+    for (int k = 0; k < kRun; ++k, ahead += next, behind += next - 1) {
+      const auto wa = hn::LoadU(d, ahead), wb = hn::LoadU(d, behind);
+      if constexpr (kCount > 0) sum0 = with_pair(sum0, wa, wb, p0.v + x, shift + k);
+      if constexpr (kCount > 1) sum1 = with_pair(sum1, wa, wb, p1.v + x, shift + k);
+      if constexpr (kCount > 2) sum2 = with_pair(sum2, wa, wb, p2.v + x, shift + k);
+      if constexpr (kTotals) {
+        total = hn::Add(total, hn::Add(wa, wb));
+        // Weights are not negative: as integers they have the same order.
+        most = hn::Max(most, hn::Max(hn::BitCast(di, wa), hn::BitCast(di, wb)));
+      }
+    }
+    if constexpr (kCount > 0) hn::Store(sum0, d, p0.difference + x);
+    if constexpr (kCount > 1) hn::Store(sum1, d, p1.difference + x);
+    if constexpr (kCount > 2) hn::Store(sum2, d, p2.difference + x);
+    if constexpr (kTotals) {
+      hn::Store(total, d, totals + x);
+      hn::Store(hn::BitCast(d, most), d, largest + x);
+    }
   }
 }
 
-template <bool kTotals>
+template <bool kTotals, int kRun>
 void accumulate_planes(const NlmBlock& block, const NlmSums& sums, const RowPair& row) {
-  if (sums.count == 1) accumulate<1, kTotals>(block, sums, row);
-  if (sums.count == 2) accumulate<2, kTotals>(block, sums, row);
-  if (sums.count == 3) accumulate<3, kTotals>(block, sums, row);
+  if (sums.count == 1) accumulate<1, kTotals, kRun>(block, sums, row);
+  if (sums.count == 2) accumulate<2, kTotals, kRun>(block, sums, row);
+  if (sums.count == 3) accumulate<3, kTotals, kRun>(block, sums, row);
 }
 
 // The sums over the width of a patch of weight * share.
@@ -165,47 +273,76 @@ void accumulate_patches(const NlmBlock& block, const NlmSums& sums, int32_t y, c
   sum_ring(block, behind_ring, first, behind);
   const int32_t after = (block.patch - 1) / 2;  // a patch reaches so far beyond its centre
   const ptrdiff_t at = (first + after + block.margin) * block.stride + after + block.margin;
-  accumulate_planes<false>(
+  accumulate_planes<false, 1>(
       block, sums,
-      {ahead, behind, row.shift, first * block.row, at, block.width - block.patch + 1});
+      {ahead, behind, 0, row.shift, first * block.row, at, block.width - block.patch + 1});
 }
 
+// Rows of column sums and weights of a run. Weights are needed where p or p + D is in the block for
+// a D of the run; a weight stands at the last column of its patch.
+struct Columns {
+  int32_t origin;  // where the weight of the block's first column stands: aligned
+  int32_t count;
+
+  Columns(const NlmBlock& block, const NlmRun& run) {
+    const int32_t before = std::max(run.dx + run.count - 1, 0) + block.patch - 1;
+    origin = (before + kNlmAlignment - 1) / kNlmAlignment * kNlmAlignment;
+    count = origin + block.width + std::max(-run.dx, 0);
+  }
+};
+
 // w(p, p + D) and w(p - D, p) = w(p, p - D) enter the sums of row y.
-void accumulate_row(const NlmBlock& block, NlmPass pass, const NlmSums& sums, int32_t y, int32_t dx,
-                    int32_t dy) {
-  const RowPair row{sums.weights + ((y + dy) % (dy + 1)) * block.row + std::max(dx, 0),
-                    sums.weights + (y % (dy + 1)) * block.row + std::max(-dx, 0),
+template <int kRun>
+void accumulate_row(const NlmBlock& block, NlmPass pass, const NlmSums& sums, int32_t y,
+                    const NlmRun& run) {
+  const int32_t dx = run.dx, dy = run.dy, own = Columns(block, run).origin;
+  const RowPair row{sums.weights + ((y + dy) % (dy + 1)) * block.row + own,
+                    sums.weights + (y % (dy + 1)) * block.row + own - dx,
+                    (block.radius + 1) * block.row,
                     dy * block.stride + dx,
                     y * block.row,
                     (y + block.margin) * block.stride + block.margin,
                     block.width};
-  if (pass == NlmPass::kPixels) accumulate_planes<true>(block, sums, row);
-  if (pass == NlmPass::kTotals) accumulate<0, true>(block, sums, row);
+  if (pass == NlmPass::kPixels) accumulate_planes<true, kRun>(block, sums, row);
+  if (pass == NlmPass::kTotals) accumulate<0, true, kRun>(block, sums, row);
   if (pass == NlmPass::kPatches) accumulate_patches(block, sums, y, row);
 }
 
-// Weights are needed where p or p + D is in the block: `count` columns from min(-dx, 0) on, where
-// the rows of squares, column sums and weights start, and rows -dy .. height - 1. Row y of weights
-// is kept in slot (y + dy) % (dy + 1) until row y + dy has used it.
-void add_displacement(const NlmBlock& block, NlmPass pass, int32_t dx, int32_t dy) {
-  const auto update = block.channels == 1 ? update_columns<1> : update_columns<3>;
-  const int32_t count = block.width + std::abs(dx);
-  std::memset(block.squares, 0, sizeof(int32_t) * block.row * block.patch);
-  std::memset(block.columns, 0, sizeof(int32_t) * block.row);
-  // The top left pixel of the first patch, in the extended planes.
-  const int32_t left = block.radius + std::min(-dx, 0), top = block.radius - dy;
+// Needed are the weights of rows -dy .. height - 1. Row y of them is kept in slot
+// (y + dy) % (dy + 1) until row y + dy has used it.
+template <int kRun, int kChannels>
+void add_run(const NlmBlock& block, NlmPass pass, const NlmRun& run) {
+  const Columns columns(block, run);
+  const int32_t dy = run.dy;
+  std::memset(block.columns, 0, sizeof(int32_t) * block.row * kRun);
+  // The first column of the top row of the first patches, in the extended planes.
+  const int32_t left = block.radius + block.patch - 1 - columns.origin, top = block.radius - dy;
   for (int32_t i = 0; i < block.height + dy + block.patch - 1; ++i) {
-    update(block, (top + i) * block.stride + left, dy * block.stride + dx, count + block.patch - 1,
-           block.squares + (i % block.patch) * block.row);
+    const auto update = i < block.patch ? update_columns<kChannels, kRun, false>
+                                        : update_columns<kChannels, kRun, true>;
+    update(block, (top + i) * block.stride + left, dy * block.stride + run.dx, columns.count);
     const int32_t y = i - dy - (block.patch - 1);
     if (y < -dy) continue;
     for (int32_t g = 0; g < block.group_count; ++g) {
       const NlmSums& sums = block.groups[g];
-      weigh_row(sums.weight, block.patch, block.columns, count,
-                sums.weights + ((y + dy) % (dy + 1)) * block.row);
-      if (y >= 0) accumulate_row(block, pass, sums, y, dx, dy);
+      for (int k = 0; k < kRun; ++k) {
+        weigh_row(sums.weight, block.patch, block.columns + k * block.row, columns.count,
+                  sums.weights + (k * (block.radius + 1) + (y + dy) % (dy + 1)) * block.row);
+      }
+      if (y >= 0) accumulate_row<kRun>(block, pass, sums, y, run);
     }
   }
+}
+
+template <int kRun>
+void add_run(const NlmBlock& block, NlmPass pass, const NlmRun& run) {
+  if (block.channels == 1) add_run<kRun, 1>(block, pass, run);
+  if (block.channels == 3) add_run<kRun, 3>(block, pass, run);
+}
+
+void add_displacements(const NlmBlock& block, NlmPass pass, const NlmRun& run) {
+  if (run.count == 1) add_run<1>(block, pass, run);
+  if (run.count == kNlmRun) add_run<kNlmRun>(block, pass, run);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -216,14 +353,14 @@ HWY_AFTER_NAMESPACE();
 namespace grainless {
 
 HWY_EXPORT(match_row);
-HWY_EXPORT(add_displacement);
+HWY_EXPORT(add_displacements);
 
 void nlm_match_row(const float* value, ptrdiff_t count, const MatchCurve& curve, int32_t* match) {
   HWY_DYNAMIC_DISPATCH(match_row)(value, count, curve, match);
 }
 
-void nlm_add_displacement(const NlmBlock& block, NlmPass pass, int32_t dx, int32_t dy) {
-  HWY_DYNAMIC_DISPATCH(add_displacement)(block, pass, dx, dy);
+void nlm_add_displacements(const NlmBlock& block, NlmPass pass, const NlmRun& run) {
+  HWY_DYNAMIC_DISPATCH(add_displacements)(block, pass, run);
 }
 
 }  // namespace grainless

@@ -10,13 +10,21 @@
 
 namespace grainless {
 
-inline constexpr ptrdiff_t kNlmPad = 64;  // elements a row may be read past what it needs
+inline constexpr ptrdiff_t kNlmPad = 64;      // elements a row may be read past what it needs
+inline constexpr int32_t kNlmAlignment = 16;  // elements; rows may be read so many before, too
+
+// Displacements (dx, dy) .. (dx + count - 1, dy); dy is not negative, count 1 or kNlmRun. A run
+// reads and writes its pixels' sums once, in the order of single displacements: the same bits.
+inline constexpr int32_t kNlmRun = 3;
+struct NlmRun {
+  int32_t dx, dy, count;
+};
 
 // Planes that share one weight, and their sums, a pixel of the block.
 struct NlmSums {
   int32_t first, count;  // planes first .. first + count - 1
   NlmWeight weight;
-  float* weights;                   // radius + 1 rows of one displacement
+  float* weights;                   // kNlmRun displacements of radius + 1 rows
   float* spread;                    // patch-wise: 2 + 2 * patch rows
   float* difference[kMaxChannels];  // sum of w * (v(q) - v(p))
   float* total;                     // sum of w; for kPatches: what a weight of the patch counts for
@@ -33,17 +41,20 @@ enum class NlmPass { kPixels, kTotals, kPatches };
 // border; pixel (x, y) of the block is at (y + margin) * stride + x + margin. Every row may be read
 // and written kNlmPad elements past its end. All rows but the extended ones start aligned; of
 // these, the block's own pixels do best.
+//
+// `match` holds two numbers of 16 bits an element: a pixel's match value below, that of the pixel
+// `patch` rows further up above (the first rows have none). Differences have less than 15 bits, as
+// a patch has four pixels or more (engine/plan/match_scale.h).
 struct NlmBlock {
   int32_t width, height;
   int32_t patch, radius;
   int32_t margin;  // radius + patch / 2
   int32_t channels;
   ptrdiff_t stride;                    // of the extended planes
-  ptrdiff_t row;                       // of weights, squares, columns and sums
-  const int32_t* match[kMaxChannels];  // extended
+  ptrdiff_t row;                       // of weights, columns and sums
+  const int32_t* match[kMaxChannels];  // extended; see above
   const float* value[kMaxChannels];    // extended
-  int32_t* squares;                    // patch rows: squared differences
-  int32_t* columns;                    // one row: their sums over the height of a patch
+  int32_t* columns;  // kNlmRun rows: squared differences' sums over a patch's height
   int32_t group_count;
   NlmSums groups[2];
 };
@@ -51,8 +62,9 @@ struct NlmBlock {
 // match_value() of `count` values; reads and writes up to kNlmPad more.
 void nlm_match_row(const float* value, ptrdiff_t count, const MatchCurve& curve, int32_t* match);
 
-// Adds the contributions of the displacements (dx, dy) and (-dx, -dy) to every pixel of the block.
-// dy is not negative. A pixel's sums are the same bits in any block and on any instruction set.
-void nlm_add_displacement(const NlmBlock& block, NlmPass pass, int32_t dx, int32_t dy);
+// Adds the contributions of a run's displacements and their opposites to every pixel of the block.
+// Runs of more than one need a radius of at least kNlmRun - 1, and are not for kPatches. A pixel's
+// sums are the same bits in any block and on any instruction set.
+void nlm_add_displacements(const NlmBlock& block, NlmPass pass, const NlmRun& run);
 
 }  // namespace grainless

@@ -52,12 +52,12 @@ struct ScratchSize {
     const int32_t margin = nlm.radius + nlm.patch / 2;
     stride = padded_row(width + 2 * margin, kNlmPad);
     row = padded_row(width + 2 * nlm.radius + nlm.patch, kNlmPad);
-    lead = (kRowAlignment - margin % kRowAlignment) % kRowAlignment;
-    extended = stride * (height + 2 * margin) + kRowAlignment;
+    lead = kNlmAlignment + (kRowAlignment - margin % kRowAlignment) % kRowAlignment;
+    extended = stride * (height + 2 * margin) + kNlmAlignment + kRowAlignment;
     sums = row * height;
-    ring = row * (nlm.radius + 1);
+    ring = kNlmRun * row * (nlm.radius + 1);
     spread = nlm.patchwise != 0 ? row * (2 + 2 * nlm.patch) : 0;
-    total = 2 * channels * extended + row * (nlm.patch + 1);
+    total = 2 * channels * extended + (kNlmRun + 1) * row;
     for (const NlmSums& group : groups_of(nlm, channels)) {
       total += ring + spread + (group.count + 2) * sums;
     }
@@ -80,8 +80,8 @@ class Scratch {
       block_.value[c] = value_[c] = take<float>(size_.extended) + size_.lead;
       block_.match[c] = match_[c] = take<int32_t>(size_.extended) + size_.lead;
     }
-    block_.squares = take<int32_t>(size_.row * nlm.patch);
-    block_.columns = take<int32_t>(size_.row);
+    take<int32_t>(size_.row);  // boxes are read from before a row
+    block_.columns = take<int32_t>(kNlmRun * size_.row);
     for (NlmSums& group : groups_of(nlm, channels)) {
       group.weights = take<float>(size_.ring);
       group.spread = take<float>(size_.spread);
@@ -112,6 +112,14 @@ class Scratch {
   std::vector<int32_t> columns_;  // of the source, an extended column each
 };
 
+// Puts the lower halves of `above` into the upper ones of `match`.
+void pair(int32_t* match, const int32_t* above, int32_t count) {
+  for (int32_t x = 0; x < count; ++x) {
+    const uint32_t upper = static_cast<uint32_t>(above[x]) << 16;
+    match[x] = static_cast<int32_t>(upper | (static_cast<uint32_t>(match[x]) & 0xffffu));
+  }
+}
+
 const NlmBlock& Scratch::load(const MethodJob& job, const Rect& rect) {
   const NlmPlan& nlm = job.level->nlm;
   const int32_t around = 2 * nlm.radius + nlm.patch - 1;  // the source may hold no pixel more
@@ -122,7 +130,9 @@ const NlmBlock& Scratch::load(const MethodJob& job, const Rect& rect) {
   for_extended_rows(job, extended, columns_, [&](int32_t c, int32_t y, const float* source) {
     float* value = value_[c] + y * block_.stride;
     for (int32_t x = 0; x < extended.width; ++x) value[x] = source[columns_[x]];
-    nlm_match_row(value, extended.width, nlm.match[c], match_[c] + y * block_.stride);
+    int32_t* match = match_[c] + y * block_.stride;
+    nlm_match_row(value, extended.width, nlm.match[c], match);
+    pair(match, y < nlm.patch ? match : match - nlm.patch * block_.stride, extended.width);
   });
   for (int32_t g = 0; g < block_.group_count; ++g) {
     const NlmSums& sums = block_.groups[g];
@@ -201,9 +211,18 @@ void finish_patches(const MethodJob& job, const NlmBlock& block, const Rect& rec
   }
 }
 
+// Half of the search window in runs along its rows.
 void add_displacements(const MethodJob& job, const NlmBlock& block, NlmPass pass) {
-  add_displacements(job, block.radius,
-                    [&](int32_t dx, int32_t dy) { nlm_add_displacement(block, pass, dx, dy); });
+  const int32_t radius = block.radius;
+  const int32_t together = pass == NlmPass::kPatches || radius < kNlmRun - 1 ? 1 : kNlmRun;
+  for (int32_t dy = 0; dy <= radius; ++dy) {
+    for (int32_t dx = dy == 0 ? 1 : -radius; dx <= radius;) {
+      throw_if_cancelled(job);
+      const int32_t count = dx + together - 1 <= radius ? together : 1;
+      nlm_add_displacements(block, pass, {dx, dy, count});
+      dx += count;
+    }
+  }
 }
 
 void run_block(const MethodJob& job, Scratch& scratch, const Rect& rect) {

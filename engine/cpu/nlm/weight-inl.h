@@ -37,13 +37,19 @@ HWY_INLINE WeightCurve weight_curve(const NlmWeight& weight) {
           static_cast<float>(kNlmCutoff * kLog2e)};
 }
 
-HWY_INLINE FloatVector weight_of(const WeightCurve& curve, IntVector distance) {
+// The power of a half that the distance weighs, where it is not negative.
+HWY_INLINE FloatVector exponent_of(const WeightCurve& curve, IntVector distance) {
+  const Floats df;
+  return hn::Sub(hn::Mul(hn::ConvertTo(df, distance), hn::Set(df, curve.slope)),
+                 hn::Set(df, curve.offset));
+}
+
+HWY_INLINE FloatVector weight_of(const WeightCurve& curve, FloatVector exponent) {
   const Floats df;
   const Ints di;
   const auto magic = hn::Set(df, 12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
-  const auto t = hn::Max(hn::Sub(hn::Mul(hn::ConvertTo(df, distance), hn::Set(df, curve.slope)),
-                                 hn::Set(df, curve.offset)),
-                         hn::Zero(df));
+  // As integers, negative floats are negative, too.
+  const auto t = hn::BitCast(df, hn::Max(hn::BitCast(di, exponent), hn::Zero(di)));
   const auto rounded = hn::Sub(magic, t);
   const auto f = hn::Sub(hn::Sub(magic, rounded), t);
   auto power = hn::Set(df, 0.00132647273f);
@@ -52,9 +58,13 @@ HWY_INLINE FloatVector weight_of(const WeightCurve& curve, IntVector distance) {
   power = hn::Add(hn::Mul(power, f), hn::Set(df, 0.240222424f));
   power = hn::Add(hn::Mul(power, f), hn::Set(df, 0.693147004f));
   power = hn::Add(hn::Mul(power, f), hn::Set(df, 1.0f));
-  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, rounded));
-  const auto scaled = hn::BitCast(df, hn::Add(hn::BitCast(di, power), exponent));
+  const auto shifted_exponent = hn::ShiftLeft<23>(hn::BitCast(di, rounded));
+  const auto scaled = hn::BitCast(df, hn::Add(hn::BitCast(di, power), shifted_exponent));
   return hn::IfThenElseZero(hn::Le(t, hn::Set(df, curve.cutoff)), scaled);
+}
+
+HWY_INLINE FloatVector weight_of(const WeightCurve& curve, IntVector distance) {
+  return weight_of(curve, exponent_of(curve, distance));
 }
 
 }  // namespace HWY_NAMESPACE
