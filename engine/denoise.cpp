@@ -227,6 +227,7 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
   if (request.fuses()) return denoise_stack(request, callbacks, report);
   Params params = *given;
   params.scales = 1;
+  params.shadows = params.highlights = 100;
   Plan plan = make_plan(params, request.shape().format, *noise);
   set_bend(plan, {}, noise->range);
   plan.valid = volume.valid;

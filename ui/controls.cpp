@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "text.h"
@@ -216,7 +217,10 @@ GtkWidget* Controls::make_widget(const ParamSpec& spec) {
     case ParamType::kBool:
       return gimp_prop_check_button_new(config, spec.key, _(spec.label));
     case ParamType::kDouble: {
-      GtkWidget* scale = gimp_procedure_dialog_get_spin_scale(dialog_, spec.key, 1.0);
+      // GIMP's own complains of a label without a letter: the alphabet is shorter than the dialog.
+      GtkWidget* scale = std::strchr(spec.label, '_') != nullptr
+                             ? gimp_procedure_dialog_get_spin_scale(dialog_, spec.key, 1.0)
+                             : gimp_prop_spin_scale_new(config, spec.key, spec.step, 0, 0);
       gtk_spin_button_set_digits(GTK_SPIN_BUTTON(scale), spec.digits);
       gtk_spin_button_set_increments(GTK_SPIN_BUTTON(scale), spec.step, 10 * spec.step);
       if (spec.unit != nullptr)

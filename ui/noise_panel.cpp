@@ -7,10 +7,23 @@
 #include <memory>
 #include <utility>
 
+#include "engine/params/tone_strength.h"
 #include "lines.h"
 #include "status_text.h"
 
 namespace grainless::ui {
+namespace {
+
+std::vector<NoisePoint> even_tones(double sigma) {
+  constexpr int kStep = 15;
+  std::vector<NoisePoint> tones;
+  for (int brightness = 0; brightness <= 255; brightness += kStep) {
+    tones.push_back({static_cast<double>(brightness), sigma});
+  }
+  return tones;
+}
+
+}  // namespace
 
 NoisePanel::NoisePanel(Preview& preview, std::function<void(double)> use_sigma)
     : preview_(preview),
@@ -71,15 +84,20 @@ void NoisePanel::update(const Params& params) {
   const bool waiting = sigma_.empty() && params.auto_sigma;
   set_text(estimate_, waiting ? _("Measuring the noise…") : noise_text(sigma_, confidence_));
   gtk_widget_set_visible(estimate_, waiting || !sigma_.empty());
-  automatic_ = params.auto_sigma;
-  given_ = params.sigma;
+  params_ = params;
   update_level();
   gtk_widget_set_sensitive(button_, preview_.loaded() >= 1 && !measuring_);
 }
 
 void NoisePanel::update_level() {
-  if (!automatic_) return plot_.set_level(given_);
-  plot_.set_level(sigma_.empty() ? 0 : sigma_[0], removed_);
+  const bool automatic = params_.auto_sigma;
+  const double level = !automatic ? params_.sigma : sigma_.empty() ? 0 : sigma_[0];
+  std::vector<NoisePoint> tones = automatic ? removed_ : std::vector<NoisePoint>();
+  if (has_tone_strength(params_)) {
+    if (tones.empty()) tones = even_tones(level);
+    for (NoisePoint& tone : tones) tone.sigma *= tone_strength(params_, tone.brightness);
+  }
+  plot_.set_level(level, tones);
 }
 
 void NoisePanel::measure_layer() {

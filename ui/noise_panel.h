@@ -44,8 +44,7 @@ class NoisePanel {
   std::vector<double> sigma_;  // of the layer, when it is known
   std::vector<NoisePoint> removed_;
   NoiseConfidence confidence_;
-  bool automatic_ = true;
-  double given_ = 0;      // sigma that is removed where it isn't automatic
+  Params params_;         // of the last update
   int32_t asked_ = -1;    // the layer whose noise is or was measured
   uint64_t version_ = 0;  // of the preview's pixels that this is about
   bool measuring_ = false;

@@ -45,7 +45,7 @@ void NoisePlot::set_curves(std::vector<std::vector<NoisePoint>> curves) {
 }
 
 void NoisePlot::set_level(double sigma, const std::vector<NoisePoint>& tones) {
-  if (level_ == sigma && tones_.size() == tones.size()) return;
+  if (level_ == sigma && tones_ == tones) return;
   level_ = sigma;
   tones_ = tones;
   describe();
@@ -59,6 +59,11 @@ void NoisePlot::set_mark(const NoisePoint& mark) {
 // In words, for those who can't see it.
 void NoisePlot::describe() {
   std::string text = format(_("Removed: %.1f"), level_);
+  if (!tones_.empty()) {
+    for (const NoisePoint& tone : {tones_.front(), tones_[tones_.size() / 2], tones_.back()}) {
+      text += "; " + format(_("removed at brightness %.0f: %.1f"), tone.brightness, tone.sigma);
+    }
+  }
   if (!curves_.empty()) {
     for (const NoisePoint& point : curves_[0]) {
       text += "; " + format(_("at brightness %.0f: %.1f"), point.brightness, point.sigma);

@@ -27,6 +27,8 @@ Params cost_of(Params params) {
   params.strength = defaults.strength;
   params.luma = defaults.luma;
   params.chroma = defaults.chroma;
+  params.shadows = defaults.shadows;
+  params.highlights = defaults.highlights;
   params.detail = defaults.detail;
   return params;
 }

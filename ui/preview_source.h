@@ -62,6 +62,7 @@ struct PreviewResult {
 // Sigma over brightness, both 0..255.
 struct NoisePoint {
   double brightness = 0, sigma = 0;
+  bool operator==(const NoisePoint&) const = default;
 };
 
 // What the whole layer shows of its noise, one entry a channel, lightness first.

@@ -91,6 +91,26 @@ const ParamSpec kSpecs[] = {
      .unit = "%",
      .label = N_("Colo_ur noise"),
      .tooltip = N_("How strongly noise in colour (chroma) is removed. 0 % leaves colour alone.")},
+    {.key = "shadows",
+     .type = ParamType::kDouble,
+     .member = &Params::shadows,
+     .maximum = 200,
+     .step = 5,
+     .unit = "%",
+     .label = N_("Shadows"),
+     .tooltip = N_(
+         "How strongly noise in dark parts is removed, compared with the measured curve or the "
+         "noise level. 0 % leaves the darkest tones nearly as they are; the middle tones stay.")},
+    {.key = "highlights",
+     .type = ParamType::kDouble,
+     .member = &Params::highlights,
+     .maximum = 200,
+     .step = 5,
+     .unit = "%",
+     .label = N_("Highlights"),
+     .tooltip = N_(
+         "How strongly noise in bright parts is removed, compared with the measured curve or the "
+         "noise level. 0 % leaves the brightest tones nearly as they are; the middle tones stay.")},
     {.key = "detail",
      .type = ParamType::kDouble,
      .member = &Params::detail,
@@ -425,7 +445,9 @@ bool is_picture_param(const ParamSpec& spec) {
 bool param_applies(const Params& params, std::string_view key) {
   const MethodRow& method = method_row(params.method);
   const bool volume = params.depth > 0 && method.stack == StackWay::kVolume;
-  if (volume && (key == "quality" || key == "scales")) return false;
+  if (volume && (key == "quality" || key == "scales" || key == "shadows" || key == "highlights")) {
+    return false;
+  }
   if (!method_takes(method, key)) return false;
   if (key == "sigma") return !params.auto_sigma;
   if (key == "noise") return params.auto_sigma;

@@ -23,6 +23,8 @@ struct Params {
   double strength = 100.0;
   double luma = 100.0;
   double chroma = 100.0;
+  double shadows = 100.0;     // of the noise in dark tones (tone_strength.h)
+  double highlights = 100.0;  // of the noise in bright tones
   double detail = 0.0;
   int32_t search = 0;  // 0: by method and quality
   int32_t patch = 0;

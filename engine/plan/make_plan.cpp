@@ -7,8 +7,10 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/pyramid.h"
 #include "engine/methods.h"
+#include "engine/params/tone_strength.h"
 #include "level_request.h"
 #include "match_scale.h"
+#include "toned_noise.h"
 
 namespace grainless {
 namespace {
@@ -70,6 +72,14 @@ double set_levels(Plan& plan, const Params& params, const MatchSpan& span,
   return fineness;
 }
 
+// The colours that are valid when they are bent: those are compared. A usual picture's don't become
+// more by it.
+ValueRange valid_before(const ToneBend& bend, const ValueRange& valid, bool usual) {
+  const ValueRange before{unbent(bend, valid.low), unbent(bend, valid.high)};
+  if (!usual) return before;
+  return {std::max(valid.low, before.low), std::min(valid.high, before.high)};
+}
+
 }  // namespace
 
 double LevelRequest::least_unit(double of_first_level) const {
@@ -106,7 +116,8 @@ Params audible_params(const Params& params, const double* sigma, int32_t channel
   return result;
 }
 
-Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise) {
+Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& measured) {
+  const NoiseModel noise = toned_noise(params, measured);
   Plan plan{};
   plan.method = params.method;
   plan.format = format;
@@ -118,6 +129,9 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise
   const double fineness = set_levels(plan, params, span, noise);
   if (!span.usual && fineness < 1) {  // which goes with 1 / half
     set_levels(plan, params, span.cut_to(span.half() * fineness, noise.range.middle), noise);
+  }
+  if (has_tone_strength(params)) {
+    plan.valid = valid_before(plan.bend, plan.valid, span.usual);
   }
   plan.halo = kFillRadius + pyramid_reach(plan.level, plan.level_count);
   plan.smallest = method_row(params.method).smallest(plan.level[0]);

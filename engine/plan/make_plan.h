@@ -18,9 +18,10 @@ bool changes_nothing(const Params& params, const NoiseModel& noise);
 // would leave less than kLeastSigma of them.
 Params audible_params(const Params& params, const double* sigma, int32_t channels);
 
-// noise.sigma is used times noise.strength and the parameters strength, luma and chroma. What is
-// under kLeastSigma then, a level or a channel of one, is copied. params must be valid.
-Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& noise);
+// The sigma of measured is used times its strength and the parameters strength, luma, chroma, and
+// shadows and highlights (toned_noise.h). What is under kLeastSigma then, a level or a channel of
+// one, is copied. params must be valid.
+Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& measured);
 
 // Sets plan.bend, and plan.hidden, the planes of the bent range.mean.
 void set_bend(Plan& plan, const ToneBend& bend, const PictureRange& range);

@@ -10,9 +10,11 @@ from gi.repository import Gimp, Gio
 from harness import (PDB, PROCEDURE, QUICK, SIGMA, SUCCESS, WORK, add_layer, call, denoise, load, native_bytes,
                      native_pixels, new_image, noise_left)
 
-KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "detail", "search", "patch", "step",
-        "group", "transform", "matching", "stages", "centre", "weights", "noise", "scales", "device", "memory"]
-NO_LETTER = {"matching", "stages", "weights", "noise", "memory"}  # the alphabet is shorter than the dialog
+KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "shadows", "highlights", "detail",
+        "search", "patch", "step", "group", "transform", "matching", "stages", "centre", "weights", "noise", "scales",
+        "device", "memory"]
+# The alphabet is shorter than the dialog.
+NO_LETTER = {"shadows", "highlights", "matching", "stages", "weights", "noise", "memory"}
 
 
 def check_registration():

@@ -11,8 +11,9 @@ from harness import (PDB, SIGMA, SUCCESS, WORK, add_layer, call, denoise, get_pi
                      native_pixels, new_image, noise_left)
 
 STACK = "plug-in-grainless-denoise-stack"
-KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "detail", "search", "patch", "step",
-        "group", "transform", "matching", "stages", "centre", "weights", "noise", "scales", "depth", "device", "memory"]
+KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "shadows", "highlights", "detail",
+        "search", "patch", "step", "group", "transform", "matching", "stages", "centre", "weights", "noise", "scales",
+        "depth", "device", "memory"]
 QUICK = {"procedure": STACK, "auto_sigma": False, "sigma": SIGMA, "search": 5, "depth": 1}
 
 

@@ -99,6 +99,12 @@ def the_noise_is_measured(session):
     desktop.click(button)
     wait_for("the noise of the selection", lambda: live.window.label("Noise there"), 60)
     assert abs(live.window.number("Noise level") - 15) < 1.5, live.window.number("Noise level")
+    assert "removed at brightness" not in plot.get_description(), plot.get_description()
+    live.window.set_number("Shadows", 200)
+    live.window.set_number("Highlights", 50)
+    level = live.window.number("Noise level")
+    wanted = [f"removed at brightness {tone}: {level * share:.1f}" for tone, share in ((0, 2), (255, 0.5))]
+    wait_for("the bent curve in the diagram", lambda: all(text in plot.get_description() for text in wanted), 30)
     live.leave("Cancel")
 
 

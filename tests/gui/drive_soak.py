@@ -40,7 +40,9 @@ def draw_settings(subject):
     patch = random.choice([0, 0, 2, 3, 4, 5, 7, 8, 10])
     settings = {"auto-sigma": random.random() < 0.4, "sigma": round(random.uniform(0, 40), 2),
                 "strength": float(random.choice([0, 1, 50, 100, 150, 200])), "luma": float(random.choice([0, 60, 100, 200])),
-                "chroma": float(random.choice([0, 60, 100, 200])), "detail": float(random.choice([0, 0, 30, 100])),
+                "chroma": float(random.choice([0, 60, 100, 200])),
+                "shadows": float(random.choice([0, 100, 100, 160])), "highlights": float(random.choice([20, 100, 100, 200])),
+                "detail": float(random.choice([0, 0, 30, 100])),
                 "search": random.choice([0, 3, 5, 9, 15]), "patch": patch, "centre": random.choice(["max", "one", "zero"]),
                 "weights": random.choice(["less-noise", "classic"])}
     if subject == STACK:

@@ -75,6 +75,8 @@ Job draw_job(Draw& draw, int32_t largest) {
   sometimes("patch", std::to_string(patch));
   sometimes("luma", std::to_string(draw.between(0, 200)));
   sometimes("chroma", std::to_string(draw.between(0, 200)));
+  sometimes("shadows", std::to_string(draw.between(0, 200)));
+  sometimes("highlights", std::to_string(draw.between(0, 200)));
   sometimes("detail", std::to_string(draw.between(0, 100)));
   sometimes("scales", std::to_string(draw.between(1, 4)));
   sometimes("transform", draw.one_of({"bior1.5", "dct", "haar", "hadamard"}));

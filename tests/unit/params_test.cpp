@@ -27,9 +27,10 @@ TEST(Params, EveryParameterHasItsOwnKeyLabelMnemonicAndTooltip) {
     const std::string label = spec.label;
     const size_t at = label.find('_');
     EXPECT_GT(std::string(spec.tooltip).size(), 20u) << spec.key;
-    // The alphabet is shorter than the dialog: five controls have no letter.
-    if (std::set<std::string>{"matching", "stages", "weights", "noise", "memory"}.contains(
-            spec.key))
+    // The alphabet is shorter than the dialog: some controls have no letter.
+    if (std::set<std::string>{"shadows", "highlights", "matching", "stages", "weights", "noise",
+                              "memory"}
+            .contains(spec.key))
       continue;
     ASSERT_NE(at, std::string::npos) << spec.key;
     EXPECT_TRUE(
@@ -108,9 +109,12 @@ TEST(Params, AStackHasTheParametersOfItsMethodAndADepth) {
   Params params = stack_defaults();
   EXPECT_EQ(params.method, static_cast<int32_t>(Method::kBm3d));
   EXPECT_TRUE(param_applies(params, "quality"));
+  EXPECT_TRUE(param_applies(params, "shadows"));
   params.method = static_cast<int32_t>(Method::kNlm);
   EXPECT_FALSE(param_applies(params, "quality")) << "3-D NLM has one";
   EXPECT_FALSE(param_applies(params, "scales"));
+  EXPECT_FALSE(param_applies(params, "shadows")) << "nothing is bent in a volume";
+  EXPECT_FALSE(param_applies(params, "highlights"));
   params.method = static_cast<int32_t>(Method::kSwNlm);
   EXPECT_FALSE(validate(params).ok());
   EXPECT_EQ(picture.size() + 1, param_specs().size());

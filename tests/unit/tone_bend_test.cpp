@@ -14,7 +14,9 @@
 #include "engine/noise/estimate.h"
 #include "engine/noise/still_noise.h"
 #include "engine/noise/tone_profile.h"
+#include "engine/params/tone_strength.h"
 #include "engine/plan/make_plan.h"
+#include "engine/plan/toned_noise.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -155,6 +157,107 @@ TEST(ToneBend, OfAStackFollowsItsTones) {
   // 20 in the dark half, 10 in the bright one, each times its slope.
   EXPECT_NEAR(even.sigma[0][0], 20 * (to[3] - to[2]) / kBendStep, 1e-2);
   EXPECT_NEAR(even.sigma[0][0], 10 * (to[30] - to[29]) / kBendStep, 1e-2);
+}
+
+Params with_tones(double shadows, double highlights) {
+  Params params;
+  params.shadows = shadows;
+  params.highlights = highlights;
+  return params;
+}
+
+TEST(ToneStrength, CountsAtItsEndAndFallsToTheMiddle) {
+  const Params params = with_tones(180, 40);
+  EXPECT_DOUBLE_EQ(tone_strength(params, 0), 1.8);
+  EXPECT_NEAR(tone_strength(params, 63.75), 1.4, 1e-9);
+  EXPECT_DOUBLE_EQ(tone_strength(params, 127.5), 1);
+  EXPECT_NEAR(tone_strength(params, 191.25), 0.7, 1e-9);
+  EXPECT_NEAR(tone_strength(params, 255), 0.4, 1e-9);
+  for (int32_t tone = 0; tone < 255; ++tone) {
+    EXPECT_LE(tone_strength(params, tone + 1), tone_strength(params, tone));
+    EXPECT_NEAR(tone_strength(params, tone + 1), tone_strength(params, tone), 0.01);
+  }
+  EXPECT_EQ(tone_strength(with_tones(0, 0), 0), kLeastToneStrength);
+}
+
+// With the default no bit changes, and nothing is bent that wasn't.
+TEST(ToneStrength, OfAHundredIsNone) {
+  NoiseModel noise = white_noise(3, 10);
+  EXPECT_EQ(toned_noise({}, noise).bend.enabled, 0);
+  EXPECT_EQ(toned_noise({}, noise).sigma[0][0], 10.0f);
+  noise.bend = camera_bend();
+  const NoiseModel toned = toned_noise({}, noise);
+  EXPECT_TRUE(
+      std::equal(std::begin(noise.bend.to), std::end(noise.bend.to), std::begin(toned.bend.to)));
+}
+
+TEST(ToneStrength, MultipliesWhatATonesNoiseIs) {
+  for (const bool curved : {false, true}) {
+    NoiseModel noise = white_noise(3, 10);
+    if (curved) noise.bend = camera_bend();
+    for (const Params& params : {with_tones(200, 100), with_tones(150, 30), with_tones(0, 120)}) {
+      const NoiseModel toned = toned_noise(params, noise);
+      EXPECT_EQ(toned.bend.to[0], 0.0f);
+      EXPECT_EQ(toned.bend.to[kBendSegments], 255.0f);
+      for (float tone = 0; tone <= 255; tone += 5) {
+        const double expected = sigma_at(noise, 1, tone) * tone_strength(params, tone);
+        EXPECT_NEAR(sigma_at(toned, 1, tone), expected, 0.6 + 0.05 * expected) << tone;
+      }
+    }
+  }
+}
+
+// Values far beyond white are compared by what they become.
+TEST(ToneStrength, BendsARangeBeyondWhite) {
+  NoiseModel noise = white_noise(1, 10);
+  noise.range.high = 4000;
+  const Params params = with_tones(100, 0);
+  const NoiseModel toned = toned_noise(params, noise);
+  EXPECT_EQ(toned.range.high, bent(toned.bend, 4000));
+  const Plan plan = make_plan(params, {Component::kFloat, 1}, noise);
+  const LevelPlan& level = plan.level[0];
+  EXPECT_GE(level.bm3d[0].match.most, toned.range.high / 2);
+  EXPECT_GE(plan.valid.high, 4000);
+}
+
+// The root mean square of what is left of the noise, in the dark and in the bright half.
+TEST(ToneStrength, FiltersDarkAndBrightTonesByThemselves) {
+  const PixelFormat format{Component::kFloat, 1};
+  const double sigma = 10;
+  const auto even = [&](double) { return sigma; };
+  const TestImage noisy = picture(format, even),
+                  clean = picture(format, [](double) { return 0.0; });
+  Engine engine({"", 2});
+  const auto left = [&](Params params, bool dark) {
+    params.auto_sigma = false;
+    params.sigma = sigma;
+    params.quality = static_cast<int32_t>(Quality::kFast);
+    params.device = "cpu";
+    TestImage result(format, noisy.width, noisy.height);
+    Report report;
+    const Status status = engine.denoise(params, white_noise(1, static_cast<float>(sigma)),
+                                         noisy.view(), result.target(), {}, report);
+    EXPECT_TRUE(status.ok()) << status.message();
+    double squares = 0, count = 0;
+    for (int32_t y = 0; y < noisy.height; ++y) {
+      for (int32_t x = 0; x < noisy.width; ++x) {
+        const float tone = clean.get(x, y, 0);
+        if (dark ? tone > 50 : tone < 205) continue;
+        const double off = double{result.get(x, y, 0)} - tone;
+        squares += off * off;
+        ++count;
+      }
+    }
+    EXPECT_GT(count, 1000);
+    return std::sqrt(squares / count);
+  };
+  const double dark = left({}, true), bright = left({}, false);
+  EXPECT_LT(dark, 4);
+  EXPECT_LT(bright, 4);
+  EXPECT_GT(left(with_tones(0, 100), true), 8);
+  EXPECT_NEAR(left(with_tones(0, 100), false), bright, 0.5);
+  EXPECT_GT(left(with_tones(100, 0), false), 8);
+  EXPECT_NEAR(left(with_tones(100, 0), true), dark, 0.5);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "engine/params/params.h"
 #include "engine/plan/make_plan.h"
 #include "engine/plan/make_volume_plan.h"
+#include "engine/plan/toned_noise.h"
 
 namespace grainless::sweep {
 namespace {
@@ -251,19 +252,21 @@ class Checker {
   // Of all channels and levels, as the methods take it.
   double strongest_sigma() const {
     double strongest = 0;
-    for (int32_t l = 0; l < noise_.levels; ++l) {
-      for (int32_t c = 0; c < noise_.channels; ++c) {
+    const NoiseModel noise =
+        param_applies(params_, "shadows") ? toned_noise(params_, noise_) : noise_;
+    for (int32_t l = 0; l < noise.levels; ++l) {
+      for (int32_t c = 0; c < noise.channels; ++c) {
         const double share = c == 0 ? params_.luma : params_.chroma;
-        strongest = std::max(strongest, double{noise_.sigma[l][c]} * noise_.strength[c] *
+        strongest = std::max(strongest, double{noise.sigma[l][c]} * noise.strength[c] *
                                             params_.strength / 100 * share / 100);
       }
     }
     // Of colours as they are, in the tone that is bent most.
     double steepest = 1;
     for (float brightness = 0; brightness <= 255; brightness += kBendStep) {
-      const float sigma = noise_.sigma[0][0];
+      const float sigma = noise.sigma[0][0];
       if (sigma > 0) {
-        steepest = std::max(steepest, double{sigma_at(noise_, 0, brightness) / sigma});
+        steepest = std::max(steepest, double{sigma_at(noise, 0, brightness) / sigma});
       }
     }
     return strongest * steepest;

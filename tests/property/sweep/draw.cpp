@@ -92,6 +92,7 @@ void draw_params(Dice& dice, Params& params) {
   // As the table orders them, step comes after patch, whose limit it has.
   if (!validate(params).ok()) params.step = 0;
   if (dice.chance(0.5)) params.detail = 0;
+  if (dice.chance(0.7)) params.shadows = params.highlights = 100;
 }
 
 int32_t draw_side(Dice& dice) {
