@@ -93,15 +93,25 @@ run_tests() {
 
 # The peers come from PyPI, into an environment of their own.
 prepare_peers() {
-    local environment=$build/bench/python
+    prepare_python "$build/bench/python" opencv-python-headless bm3d
+}
+
+# Demosaicing for simulated cameras. Without what it asks for beside: SciPy is the system's.
+prepare_camera() {
+    prepare_python "$build/quality/python" --no-deps colour-demosaicing colour-science typing_extensions
+}
+
+# Packages of PyPI in an environment of their own; peers_python becomes its Python.
+prepare_python() {
+    local environment=$1
+    shift
     peers_python=$environment/bin/python
     [[ ! -e $environment/complete ]] || return 0
-    step "installing OpenCV and bm3d from PyPI into $environment"
-    mkdir -p "$build/bench"
+    step "installing $* from PyPI into $environment"
+    mkdir -p "${environment%/*}"
     python3 -m venv --clear --system-site-packages "$environment" ||
         die "python3 could not make a virtual environment in $environment"
-    "$peers_python" -m pip install --quiet opencv-python-headless bm3d >&2 ||
-        die "pip could not install opencv-python-headless and bm3d: is PyPI reachable?"
+    "$peers_python" -m pip install --quiet "$@" >&2 || die "pip could not install $*: is PyPI reachable?"
     touch "$environment/complete"
 }
 

@@ -9,10 +9,8 @@ removed noise), and prints one JSON object; with several photographs it is {"pho
 each]}. A photograph is never written to.
 
 Without a PHOTO a noisy one is made from astronaut.jpg (Eileen Collins, by NASA; public domain), the
-way a camera does it: in linear light, a photosite of brightness x in [0, 1] gets Gaussian noise of
-variance x·SHOT + READ² (shot noise and read noise), seeded; the sum is clipped to [0, 1], encoded
-as sRGB and rounded to 8 bits. The clean picture is then known, and PSNR and SSIM before and after
-are part of the answer.
+way a camera does it (camera.py, "photosites"). The clean picture is then known, and PSNR and SSIM
+before and after are part of the answer.
 """
 
 import json
@@ -25,28 +23,18 @@ import sys
 import numpy
 from PIL import Image, ImageDraw, ImageFont
 
+import camera
 from steps import fail, step
 
 HERE = pathlib.Path(__file__).parent
 GIMP_ENV = HERE / "gimp-env.sh"
-SHOT, READ, SEED = 0.004, 0.008, 20260101  # about ISO 6400 on a small sensor
+ISO, SEED = 6400, 20260101
 SHOWN = 640  # pixels of the comparison's sides: the middle of larger photographs, at 1:1
 REMOVED_GAIN = 4
 
 
-def decode_srgb(encoded):
-    return numpy.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
-
-
-def encode_srgb(linear):
-    return numpy.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
-
-
 def camera_noise(clean, seed=SEED):
-    linear = decode_srgb(clean / 255.0)
-    sigma = numpy.sqrt(linear * SHOT + READ**2)
-    noisy = linear + sigma * numpy.random.default_rng(seed).standard_normal(linear.shape)
-    return numpy.rint(encode_srgb(numpy.clip(noisy, 0, 1)) * 255).astype(numpy.uint8)
+    return camera.photosites(clean, camera.LEVELS[ISO], seed)
 
 
 def astronaut():

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Picture quality, measured with the command line: quality.py OUT_DIR [IMAGES] [--sets NAMES]
 [--sigmas NUMBERS] [--methods NAMES] [--device DEVICE] [--peers] [--colour]
+[--camera [--cameras NAMES] [--few] [--quality PROFILE]]
 
 White noise: Set12 (grey) and Kodak24 (colour) with Gaussian noise added in float, unclipped, its
 seed the picture's number; the result is clipped to 0..255. Mean PSNR, SSIM and seconds of each
@@ -11,6 +12,8 @@ scikit-image on the same noisy pictures.
 Camera noise: PolyU's pairs of one exposure and the mean of many (Xu 2018), everything automatic.
 To look at: RNI15, photographs without a clean twin, as a sheet of 1:1 crops, before and after.
 --colour measures only how much of RNI15's small-scale colour contrast is lost (quality_colour.py).
+--camera measures only simulated cameras (camera.py): every third of Kodak24, with --few every
+eighth, at three ISO levels; what is gained in dB with everything automatic, and with noise = camera.
 
 IMAGES is a folder with the folders Set12, Kodak24, PolyU and RNI15, as many as there are
 (GRAINLESS_IMAGES, or ../shared/images beside the checkout). Tables go to stdout, all numbers to
@@ -216,6 +219,16 @@ def measure_colour(folder, out, arguments):
     return results
 
 
+def measure_simulated(folder, arguments):
+    """Clean photographs through simulated cameras."""
+    from quality_camera import measure_cameras
+
+    paths = pictures(folder)[1 :: 8 if arguments.few else 3]
+    table, results = measure_cameras(paths, arguments, denoise)
+    print_table(*table)
+    return results
+
+
 def image_folder(given):
     folder = pathlib.Path(
         given or os.environ.get("GRAINLESS_IMAGES") or CHECKOUT.parent / "shared" / "images"
@@ -238,6 +251,10 @@ def parse_arguments():
     parser.add_argument("--device", default="auto")
     parser.add_argument("--peers", action="store_true", help="bm3d, OpenCV and scikit-image, too")
     parser.add_argument("--colour", action="store_true", help="only the loss of small colours")
+    parser.add_argument("--camera", action="store_true", help="only simulated cameras (camera.py)")
+    parser.add_argument("--cameras", nargs="+", metavar="NAME", help="of these: all; see camera.py")
+    parser.add_argument("--few", action="store_true", help="with --camera: three photographs")
+    parser.add_argument("--quality", choices=PROFILES, default="normal", help="with --camera")
     return parser.parse_args()
 
 
@@ -248,6 +265,9 @@ def main():
     results = {}
     if arguments.colour:
         results["colour"] = measure_colour(folder / "RNI15", arguments.out, arguments)
+        arguments.sets = ()
+    if arguments.camera:
+        results["simulated cameras"] = measure_simulated(folder / "Kodak24", arguments)
         arguments.sets = ()
     for name in arguments.sets:
         if not (folder / name).is_dir():
