@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A release's version goes everywhere: release_test.py SOURCE_ROOT"""
+import json
 import pathlib
 import shutil
 import subprocess
@@ -48,6 +49,15 @@ class Release(unittest.TestCase):
         changelog = (self.root / "packaging/debian/changelog").read_text(encoding="utf-8")
         self.assertTrue(changelog.startswith("grainless (7.2.0-0grainless1) unstable"), changelog)
         self.assertIn("Sun, 03 Feb 2030 12:00:00 +0000", changelog)
+
+    def test_new_addresses(self):
+        """Two releases: the first brings a home page, the second another one."""
+        for version, page in (("7.1.0", "https://one.example/"), ("7.2.0", "https://two.example/")):
+            (self.root / "packaging/addresses.json").write_text(
+                json.dumps({"maintainer": "A Packager <packager@one.example>", "homepage": page}), encoding="utf-8")
+            self.announce(version)
+            self.assertEqual(self.release(version).returncode, 0)
+            self.check_metadata()
 
     def test_refusals(self):
         before = {path: path.read_bytes() for path in self.root.rglob("*") if path.is_file()}

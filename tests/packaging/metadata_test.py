@@ -35,6 +35,17 @@ class Metadata(unittest.TestCase):
         self.assertEqual(find(r"^## (\S+)", "NEWS.md"), version)
         self.assertEqual(find(r"belongs to Grainless (\d+\.\d+\.\d+)", "docs", "manual", "grainless.html"), version)
 
+    def test_one_address(self):
+        """packaging/addresses.json is the place to change it; ./dev release brings it into the others."""
+        known = json.loads(read("packaging", "addresses.json"))
+        self.assertEqual(find(r"^Maintainer: (.+)$", "packaging", "debian", "control"), known["maintainer"])
+        self.assertEqual(find(r"^ -- (.+)  ", "packaging", "debian", "changelog"), known["maintainer"])
+        self.assertEqual(find(r"^\* \w+ \w+ \d+ \d+ (.+) - ", "packaging", "rpm", "grainless.spec"), known["maintainer"])
+        for pattern, *path in ((r"^Homepage: (.+)$", "debian", "control"), (r"^URL: +(.+)$", "rpm", "grainless.spec"),
+                               (r'^  <url type="homepage">(.+)</url>$', "org.gimp.GIMP.Plugin.Grainless.metainfo.xml")):
+            found = re.findall(pattern, read("packaging", *path), re.MULTILINE)
+            self.assertEqual(found, [known["homepage"]] if known["homepage"] else [], path)
+
     def test_flatpak_extension(self):
         manifest = json.loads(read("packaging", "flatpak", "org.gimp.GIMP.Plugin.Grainless.json"))
         self.assertEqual((manifest["id"], manifest["branch"]), ("org.gimp.GIMP.Plugin.Grainless", "3"))
@@ -48,7 +59,7 @@ class Metadata(unittest.TestCase):
     def test_packages_ask_for_what_the_build_needs(self):
         """Each -dev package that ./dev installs for engine, plug-in and tools is in Debian's Build-Depends."""
         wanted = set(re.findall(r"^(lib\S+-dev|nlohmann\S+)$", read("tools", "dev", "packages"), re.MULTILINE))
-        wanted -= {"libgtest-dev", "libgmock-dev", "libbenchmark-dev", "libclang-rt-19-dev"}
+        wanted -= {"libgtest-dev", "libgmock-dev", "libbenchmark-dev", "libclang-rt-19-dev", "libz-mingw-w64-dev"}
         self.assertGreater(len(wanted), 8)
         asked = set(re.findall(r"[\w.+-]+", read("packaging", "debian", "control").split("\n\n", maxsplit=1)[0]))
         self.assertEqual(wanted - asked, set())

@@ -3,11 +3,13 @@
 """Writes a release's version and date into every file that says them: release.py ROOT VERSION DATE NOTES
 
 DATE is YYYY-MM-DD. NEWS.md must begin with a section of this version, marked "(unreleased)"; its
-text goes to the file NOTES.
+text goes to the file NOTES. Who maintains the packages, and the project's home page where it has
+one, packaging/addresses.json says for all of them.
 """
 
 import datetime
 import email.utils
+import json
 import pathlib
 import re
 import sys
@@ -15,7 +17,6 @@ import sys
 from steps import fail
 
 METAINFO = "packaging/org.gimp.GIMP.Plugin.Grainless.metainfo.xml"
-MAINTAINER = "The Grainless developers <maintainers@grainless.example>"
 DEBIAN_ENTRY = """\
 grainless ({version}-0grainless1) unstable; urgency=medium
 
@@ -48,7 +49,26 @@ def notes(root, version):
     return section[1].strip() + "\n"
 
 
-def debian_changelog(root, version, day):
+def addresses(root):
+    """Brings them into the packages' descriptions; returns the maintainer."""
+    known = json.loads((root / "packaging/addresses.json").read_text(encoding="utf-8"))
+    maintainer, page = known["maintainer"], known["homepage"]
+    control = root / "packaging/debian/control"
+    replace(control, r"^Maintainer:.*$", f"Maintainer: {maintainer}")
+    for path, pattern, field in (
+        (control, r"^Homepage:.*\n", f"Homepage: {page}\n"),
+        (root / "packaging/rpm/grainless.spec", r"^URL:.*\n", f"URL:            {page}\n"),
+        (root / METAINFO, r'^  <url type="homepage">.*\n', f'  <url type="homepage">{page}</url>\n'),
+    ):
+        old = re.sub(pattern, "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        path.write_text(old, encoding="utf-8")
+        if page:
+            before = {"control": r"^(?=Rules-)", "grainless.spec": r"^(?=Source0:)"}
+            replace(path, before.get(path.name, r"^(?=  <releases>)"), field)
+    return maintainer
+
+
+def debian_changelog(root, version, day, maintainer):
     """A section a version; that of the first release is there already."""
     path = root / "packaging/debian/changelog"
     old = path.read_text(encoding="utf-8")
@@ -56,9 +76,9 @@ def debian_changelog(root, version, day):
         datetime.datetime.combine(day, datetime.time(12), datetime.timezone.utc)
     )
     if old.startswith(f"grainless ({version}-"):
-        replace(path, r"^ -- .*$", f" -- {MAINTAINER}  {date}")
+        replace(path, r"^ -- .*$", f" -- {maintainer}  {date}")
         return
-    entry = DEBIAN_ENTRY.format(version=version, maintainer=MAINTAINER, date=date)
+    entry = DEBIAN_ENTRY.format(version=version, maintainer=maintainer, date=date)
     path.write_text(entry + old, encoding="utf-8")
 
 
@@ -76,6 +96,7 @@ def main():
         fail(f"a version is MAJOR.MINOR.PATCH, as in 0.2.0; '{version}' is none")
     day = datetime.date.fromisoformat(date)
     text = notes(root, version)
+    maintainer = addresses(root)
     pathlib.Path(sys.argv[4]).write_text(text, encoding="utf-8")
     replace(root / "meson.build", r"^  version: '.*',$", f"  version: '{version}',")
     replace(root / "NEWS.md", r"^## .*$", f"## {version} ({date})")
@@ -83,9 +104,9 @@ def main():
     replace(
         root / "packaging/rpm/grainless.spec",
         r"^%changelog$",
-        f"%changelog\n* {day:%a %b %d %Y} {MAINTAINER} - {version}-1\n- New release.\n",
+        f"%changelog\n* {day:%a %b %d %Y} {maintainer} - {version}-1\n- New release.\n",
     )
-    debian_changelog(root, version, day)
+    debian_changelog(root, version, day, maintainer)
     metainfo(root, version, date)
     replace(
         root / "docs/manual/grainless.html",
