@@ -34,6 +34,9 @@ FilePointer open_to_read(const std::string& path);
 // Whether files can be made in a folder, as far as the system tells beforehand.
 bool can_write_into(const std::string& folder);
 
+// Whether an errno says that a disk is full, broken or not to be written to.
+bool is_about_disks(int error);
+
 // A file that is to stand at `target` once it is complete. Until then it has a name beside it that
 // nobody can guess, is open to nobody else, and goes away with this object. One that a killed
 // process has left goes away with the next one in that folder.

@@ -120,6 +120,14 @@ void spoil(void* first, int64_t row_bytes, int64_t line_bytes, int32_t rows) {
   }
 }
 
+// Leaves no core file.
+[[noreturn]] void crash() {
+#ifndef _WIN32
+  (void)std::raise(SIGKILL);
+#endif
+  std::_Exit(1);
+}
+
 // Returns when the host has cancelled.
 int32_t hang(const AbiCallbacks* callbacks, AbiMessage* message) {
   while (callbacks->cancelled(callbacks->user) == 0) {
@@ -149,7 +157,7 @@ int32_t run(AbiSession* session, const Plan* plan, const AbiTile* tile,
     return fail_as_told(message);
   }
   if (setting("GRAINLESS_FAKE_HANGS", 0) != 0) return hang(callbacks, message);
-  if (setting("GRAINLESS_FAKE_CRASHES", 0) != 0) (void)std::raise(SIGKILL);  // leaves no core file
+  if (setting("GRAINLESS_FAKE_CRASHES", 0) != 0) crash();
   if (setting("GRAINLESS_FAKE_SMALL", 0) != 0) {
     return fail(message, ErrorCode::kUnsupported, "the fake card is too small for this plan");
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -14,6 +13,7 @@
 
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
+#include "tests/support/system.h"
 #include "tools/image_io/image.h"
 
 namespace grainless::tools {
@@ -21,10 +21,7 @@ namespace grainless::tools {
 // A folder that goes away with its content.
 class Folder {
  public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "grainless-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
+  Folder() : path_(test::new_folder()) {}
   ~Folder() { std::filesystem::remove_all(path_); }
   std::string file(const std::string& name) const { return (path_ / name).string(); }
   const std::filesystem::path& path() const { return path_; }
@@ -37,14 +34,14 @@ class Folder {
 };
 
 inline std::vector<uint8_t> file_bytes(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
+  std::ifstream stream(std::filesystem::path(path), std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 // A new file each time: cutting an old one to nothing makes some file systems wait for the disk.
 inline void write_bytes(const std::string& path, const std::vector<uint8_t>& bytes) {
   std::filesystem::remove(path);
-  std::ofstream stream(path, std::ios::binary);
+  std::ofstream stream(std::filesystem::path(path), std::ios::binary);
   stream.write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/denoise.h"
 #include "engine/module_version.h"
+#include "tests/support/system.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -23,12 +24,12 @@ class Fallback : public ::testing::Test {
     params_.auto_sigma = false;
   }
   void TearDown() override {
-    for (const std::string& name : set_) unsetenv(name.c_str());
+    for (const std::string& name : set_) test::unset_variable(name);
   }
 
   void fault(const std::string& name, int64_t value) {
     set_.push_back("GRAINLESS_FAKE_" + name);
-    setenv(set_.back().c_str(), std::to_string(value).c_str(), 1);
+    test::set_variable(set_.back(), std::to_string(value));
   }
 
   // Denoises on the module in `folder` and checks that the pixels are the CPU's.

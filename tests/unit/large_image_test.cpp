@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Addresses beyond 2^31 and 2^32 bytes, on images that lie in memory nobody has written to.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <cstring>
 
 #include "engine/cpu/frame/planes.h"
 #include "engine/denoise.h"
+#include "tests/support/system.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -19,14 +19,13 @@ class SparseImage {
  public:
   SparseImage(PixelFormat format, int32_t width, int32_t height)
       : format_(format), width_(width), height_(height) {
-    memory_ = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    memory_ = test::map_zeros(bytes());
   }
-  ~SparseImage() { munmap(memory_, bytes()); }
+  ~SparseImage() { test::unmap(memory_, bytes()); }
   SparseImage(const SparseImage&) = delete;
   SparseImage& operator=(const SparseImage&) = delete;
 
-  bool made() const { return memory_ != MAP_FAILED; }
+  bool made() const { return memory_ != nullptr; }
   size_t bytes() const { return static_cast<size_t>(row_bytes()) * height_; }
   ptrdiff_t row_bytes() const { return ptrdiff_t{width_} * format_.pixel_bytes(); }
   ConstImage view() const {

@@ -2,13 +2,22 @@
 #include "engine/backends/module_file.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#ifdef _WIN32
+#include <windows.h>
+// after windows.h
+#include <sddl.h>
+#else
+#include <sys/stat.h>
+#endif
+
 #include "engine/boundary/status.h"
+#include "engine/platform/library.h"
+#include "tests/support/system.h"
 
 namespace grainless {
 namespace {
@@ -18,10 +27,9 @@ namespace fs = std::filesystem;
 class ModuleFile : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/grainless-module-XXXXXX";
-    folder_ = mkdtemp(name);
-    file_ = folder_ / "grainless-cuda.so";
-    fs::copy_file(fs::path(FAKE_MODULES) / "fake-good" / "grainless-cuda.so", file_);
+    folder_ = test::new_folder();
+    file_ = folder_ / kModuleFile;
+    fs::copy_file(fs::path(FAKE_MODULES) / "fake-good" / kModuleFile, file_);
   }
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -42,6 +50,27 @@ TEST_F(ModuleFile, OneOfOursIsTrusted) {
   EXPECT_EQ(trusted_module(file_.string()), fs::canonical(file_).string());
 }
 
+#ifdef _WIN32
+// SDDL: a list of rights that is not inherited.
+void set_rights(const fs::path& path, const wchar_t* text) {
+  PSECURITY_DESCRIPTOR rights = nullptr;
+  ASSERT_TRUE(ConvertStringSecurityDescriptorToSecurityDescriptorW(text, SDDL_REVISION_1, &rights,
+                                                                   nullptr));
+  EXPECT_TRUE(SetFileSecurityW(path.c_str(), DACL_SECURITY_INFORMATION, rights));
+  LocalFree(rights);
+}
+
+TEST_F(ModuleFile, NobodyElseMayWriteToItOrItsFolder) {
+  constexpr wchar_t kAll[] = L"D:P(A;;FA;;;BA)(A;;FA;;;WD)",
+                    kRead[] = L"D:P(A;;FA;;;BA)(A;;FR;;;WD)";
+  set_rights(file_, kAll);
+  expect_refused("others can write to " + file_.string());
+  set_rights(file_, kRead);
+  EXPECT_EQ(refusal(file_), "");
+  set_rights(folder_, kAll);
+  expect_refused("others can write to " + folder_.string());
+}
+#else
 TEST_F(ModuleFile, LinksAreFollowedToTheFile) {
   const fs::path link = folder_ / "link.so";
   fs::create_symlink(file_, link);
@@ -61,6 +90,8 @@ TEST_F(ModuleFile, NobodyElseMayWriteToItsFolder) {
   chmod(folder_.c_str(), 01777);  // as /tmp: what is in it stays its owner's
   EXPECT_EQ(refusal(file_), "");
 }
+
+#endif
 
 TEST_F(ModuleFile, AMissingOneOrAFolderIsSaid) {
   EXPECT_NE(refusal(folder_ / "none.so").find("not installed"), std::string::npos);

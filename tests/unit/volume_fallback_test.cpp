@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/denoise.h"
+#include "tests/support/system.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -27,12 +28,12 @@ class VolumeFallback : public ::testing::Test {
     }
   }
   void TearDown() override {
-    for (const std::string& name : set_) unsetenv(name.c_str());
+    for (const std::string& name : set_) test::unset_variable(name);
   }
 
   void fault(const std::string& name, int64_t value) {
     set_.push_back("GRAINLESS_FAKE_" + name);
-    setenv(set_.back().c_str(), std::to_string(value).c_str(), 1);
+    test::set_variable(set_.back(), std::to_string(value));
   }
 
   std::vector<TestImage> denoise(const std::string& module_dir, Status& status,

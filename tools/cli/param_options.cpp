@@ -86,6 +86,7 @@ Params params_from(const GivenParams& given, const Settings& preset) {
 
 bool parse_command_line(CLI::App& app, int argc, char** argv, int& code) {
   app.set_version_flag("--version", version_text);
+  app.allow_windows_style_options(false);  // /name is a path there, too
   app.get_formatter()->column_width(kHelpColumn);
   const std::string program = app.get_name();
   try {

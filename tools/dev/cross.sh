@@ -4,11 +4,11 @@
 
 # What the compiler is called, and what runs its programs here.
 cross_file() { # TARGET FOLDER
-    local prefix runner system processor=$1 compiler='' arguments='' link=''
+    local prefix runner system=linux processor=$1 compiler='' arguments='' link=''
     case $1 in
-        aarch64) prefix=aarch64-linux-gnu runner="'qemu-aarch64', '-L', '/usr/aarch64-linux-gnu'" system=linux ;;
+        aarch64) prefix=aarch64-linux-gnu runner='qemu-aarch64 -L /usr/aarch64-linux-gnu' ;;
         windows)
-            prefix=x86_64-w64-mingw32 runner="'$checkout/tools/dev/wine.sh'" system=windows processor=x86_64 compiler=-posix
+            prefix=x86_64-w64-mingw32 runner=$checkout/tools/dev/wine.sh system=windows processor=x86_64 compiler=-posix
             # GCC does not align what it keeps on Windows' stack as AVX wants it (GCC's bug 54412).
             arguments=", '-Wa,-muse-unaligned-vector-move'"
             # The libraries of GCC lie nowhere that Windows or Wine would look.
@@ -26,7 +26,9 @@ cpp = ['ccache', '$prefix-g++$compiler']
 ar = '$prefix-ar'
 strip = '$prefix-strip'
 pkg-config = 'false'
-exe_wrapper = [$runner]
+exe_wrapper = ['${runner// /"', '"}']
+[properties]
+runner = '$runner'
 [built-in options]
 cpp_args = ['-isystem', '$2/include'$arguments]
 $link
@@ -49,9 +51,9 @@ test_cross() { # TARGET [ARGUMENT of meson test…]
         meson setup --cross-file "$folder/cross.ini" --buildtype=release -Dplugin=disabled -Dcuda=disabled -Dwerror=true \
             "$folder/meson" "$checkout" >&2 || die "meson could not configure the build for $target"
     fi
-    step "compiling for $target"
-    ninja -C "$folder/meson" >&2 || die "the build for $target failed: the compiler's messages above name the reason"
     if ((!$#)); then set -- --suite unit --suite contract; fi
-    step "testing"
-    meson test -C "$folder/meson" --no-rebuild --print-errorlogs --timeout-multiplier 10 "$@"
+    if [[ $target == windows ]]; then "$checkout/tools/dev/wine.sh" --stay >/dev/null 2>&1; fi
+    # Meson builds what the chosen tests need.
+    step "compiling for $target, and testing"
+    meson test -C "$folder/meson" --print-errorlogs --timeout-multiplier 10 "$@"
 }

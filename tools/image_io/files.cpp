@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "files.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <utility>
 
 #include "engine/boundary/status.h"
@@ -25,10 +23,7 @@ void fail_errno(const std::string& path, const std::string& doing) {
 }
 
 std::string disk_reason(int error) {
-  constexpr int kOfDisks[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS};
-  const bool known =
-      std::find(std::begin(kOfDisks), std::end(kOfDisks), error) != std::end(kOfDisks);
-  return known ? std::strerror(error) : "";
+  return is_about_disks(error) ? std::strerror(error) : "";
 }
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {

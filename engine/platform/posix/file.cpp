@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -107,6 +109,11 @@ FilePointer open_to_read(const std::string& path) {
 
 bool can_write_into(const std::string& folder) {
   return access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+bool is_about_disks(int error) {
+  constexpr int kOfDisks[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS};
+  return std::find(std::begin(kOfDisks), std::end(kOfDisks), error) != std::end(kOfDisks);
 }
 
 NewFile::NewFile(std::string target) : target_(std::move(target)) {

@@ -7,9 +7,11 @@
 // after windows.h
 #include <aclapi.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <random>
 #include <set>
@@ -126,6 +128,11 @@ FilePointer open_to_read(const std::string& path) {
 
 bool can_write_into(const std::string& folder) {
   return _waccess(fs::path(folder).c_str(), 2) == 0;
+}
+
+bool is_about_disks(int error) {
+  constexpr int kOfDisks[] = {ENOSPC, EFBIG, EIO, EROFS};
+  return std::find(std::begin(kOfDisks), std::end(kOfDisks), error) != std::end(kOfDisks);
 }
 
 NewFile::NewFile(std::string target) : target_(std::move(target)) {

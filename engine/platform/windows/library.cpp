@@ -105,6 +105,16 @@ bool read_at(std::ifstream& file, uint64_t offset, Part& part) {
   return static_cast<bool>(file.read(reinterpret_cast<char*>(&part), sizeof part));
 }
 
+// GCC's table of symbols lies behind all sections, and the names, whose size comes first, behind
+// it.
+bool has_whole_symbols(std::ifstream& file, const IMAGE_FILE_HEADER& header, uint64_t size) {
+  if (header.PointerToSymbolTable == 0) return true;
+  const uint64_t names =
+      header.PointerToSymbolTable + uint64_t{header.NumberOfSymbols} * IMAGE_SIZEOF_SYMBOL;
+  uint32_t bytes = 0;
+  return read_at(file, names, bytes) && names + bytes <= size;
+}
+
 }  // namespace
 
 void* load_library(const std::string& path, std::string& why) {
@@ -154,7 +164,7 @@ bool is_whole_program(const fs::path& path) {
       return false;
     }
   }
-  return true;
+  return has_whole_symbols(file, header.FileHeader, size);
 }
 
 }  // namespace grainless

@@ -12,10 +12,14 @@
 
 #include "text.h"
 
+struct StartInfo {
+  int new_mode;
+};
+
 // Of the C library, which is what reads the command line; `patterns` other than 0 asks it to put
 // the names of files in place of patterns.
 extern "C" int __wgetmainargs(int* count, wchar_t*** arguments, wchar_t*** environment,
-                              int patterns, _startupinfo* start);
+                              int patterns, StartInfo* start);
 
 namespace grainless {
 namespace {
@@ -34,7 +38,7 @@ char** start_program(int& count, char** arguments) {
   SetConsoleOutputCP(CP_UTF8);
   int wide_count = 0;
   wchar_t **wide_arguments = nullptr, **wide_environment = nullptr;
-  _startupinfo start{};
+  StartInfo start{};
   if (__wgetmainargs(&wide_count, &wide_arguments, &wide_environment, 1, &start) != 0) {
     return arguments;
   }
