@@ -15,6 +15,9 @@ inline constexpr const char* kFound[] = {
     "quality=high luma=5 width=96 height=80 channels=3 grain=10",
     "quality=high chroma=10 sigma=3 width=96 height=80 channels=3 grain=3",
     "quality=high strength=1 sigma=0.0001 width=64 height=64 content=checkerboard",
+    // Transposed: the order in which a coarse level's pixels are summed.
+    "method=nlm patch=15 centre=max weights=classic scales=3 height=15 format=u16 channels=3 "
+    "content=lines seed=931065 grain=10",
     // Two weights of 16 x 16 patches, patch-wise: more shared memory than an H200 has.
     "method=nlm quality=high chroma=87.578583 patch=16 width=9 height=8 channels=3",
     "method=nlm quality=high luma=12.043681 patch=15 width=9 height=8 channels=3 content=white",
