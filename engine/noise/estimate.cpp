@@ -216,9 +216,12 @@ void estimate_grey(const Measured& luma, NoiseKind kind, NoiseModel& noise) {
   }
 }
 
-// Regions show hardly more than blocks: one noise, and no texture that grows with them.
+// Regions show hardly more than blocks: one noise, and no texture that grows with them. Where they
+// show next to nothing, they are drawn, and say nothing of the photograph beside them.
 bool is_one_noise(const Measured& m, double most_growth) {
-  return m.region.calm > 0 && m.region.calm < most_growth * m.flat.sigma[0];
+  constexpr double kLeastOfBlocks = 0.1;
+  const double calm = m.region.calm, blocks = m.flat.sigma[0];
+  return calm > kLeastOfBlocks * blocks && calm < most_growth * blocks;
 }
 
 bool is_one_chroma_noise(const Measured& m) {
@@ -320,6 +323,7 @@ double white_luma(const Measured* m, NoiseKind kind) {
 
 void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {
   constexpr double kSomeLuma = 2.8, kSomeChroma = 1.0;  // of flat blocks
+  constexpr double kGrainShare = 0.3;
   const double white = white_luma(m, kind);
   if (white >= 0) {
     set_white(noise, 0, white);
@@ -338,6 +342,7 @@ void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {
   const double found = correlated_luma(m[0].flat, mean_chroma(m));
   const double luma = sure ? found : std::min(found, kSomeLuma);
   if (luma < found) noise.confidence = Confidence::kUnsure;
+  noise.like_grain = !sure && mean_chroma(m) < kGrainShare * found;
   set_correlated(noise, 0, m[0].flat, luma);
   set_chroma(m, kind, luma, sure ? HUGE_VAL : kSomeChroma, noise);
   set_strength(noise, found > 0 ? mean_chroma(m) / found : 1.0);

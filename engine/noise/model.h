@@ -59,6 +59,8 @@ struct NoiseModel {
   // values, and looks more like signal than a patch of white noise of the same sigma.
   float strength[kMaxChannels] = {1, 1, 1};
   Confidence confidence = Confidence::kMeasured;
+  // Perhaps a camera's coarse noise, which colour hardly shows. Film grain is such, too.
+  bool like_grain = false;
   // What makes the noise even; sigma is that of bent colours.
   ToneBend bend;
   PictureRange range;  // of the whole picture (picture_range.h): what patches are compared by

@@ -54,6 +54,28 @@ int32_t nlm_patch(double sigma, bool colour, bool patchwise) {
   return sigma <= 20 ? 3 : sigma <= 33 ? 5 : sigma <= 60 ? 7 : 9;
 }
 
+// Luma and chroma of a camera's noise get weights of their own, and more strength, chroma as long
+// as small colours stand out of what is taken for noise. PolyU's 20 pairs, automatic, normal, mean
+// and least gain for (luma, chroma): 1, 1 in common 2.06 +0.60; 1.3, 1.3 in common 2.17 +0.66; 1.2,
+// 1.5 2.19 +0.65; 1.2, 2.0 2.22 +0.68; 1.2, 2.3 2.22. RNI15's Dog, whose colour noise is five times
+// as strong, loses 13 % of its small colours' contrast with 1, 23 % with 2.0. Of what may be film
+// grain little is taken: Kodak 17 as JPEG keeps 40 dB instead of 37.5, PolyU's mean is 0.01 less.
+Params params_for_correlated(const LevelRequest& request) {
+  constexpr double kLuma = 1.25, kChroma = 2.2, kMostChroma = 28, kMostGrain = 2.15;
+  const NoiseModel& noise = request.noise;
+  Params result = request.params;
+  if (noise.like_grain) {
+    result.strength *= std::min(1.0, kMostGrain / noise.sigma[0][0]);
+  } else if (noise.channels == 3) {
+    const double chroma = std::max(request.measured[1], request.measured[2]);
+    if (!noise.white[0]) result.luma *= kLuma;
+    if (!noise.white[1] || !noise.white[2]) {
+      result.chroma *= std::clamp(kMostChroma / chroma, 1.0, kChroma);
+    }
+  }
+  return result;
+}
+
 // Non-Local Means of pictures.
 NlmPlan make_nlm(const Params& params, const NlmSignal& signal) {
   constexpr int32_t kCorrelatedPatch = 5;
@@ -124,7 +146,9 @@ CentreWeight nlm_centre(const Params& params, const MatchSpan& span, NlmNoise ki
 
 double set_nlm_level(LevelPlan& level, const LevelRequest& request) {
   const NlmNoise kind = is_correlated(request.noise) ? NlmNoise::kCorrelated : NlmNoise::kWhite;
-  level.nlm = make_nlm(request.params, {request.span, kind, request.measured, request.channels});
+  const Params params =
+      kind == NlmNoise::kCorrelated ? params_for_correlated(request) : request.params;
+  level.nlm = make_nlm(params, {request.span, kind, request.measured, request.channels});
   const int32_t patch = level.nlm.patch;
   level.reach = level.nlm.radius + (level.nlm.patchwise != 0 ? patch - 1 : patch / 2);
   return match_fineness(level.nlm.match, request.measured, request.channels,

@@ -240,6 +240,7 @@ TEST(NoiseEstimate, NoiseWithoutItsFinestBandIsFoundAndNotCalledWhite) {
     EXPECT_LT(found.sigma[0][c], 2.0 * truth);
     EXPECT_GT(found.sigma[1][c], 0.6 * found.sigma[0][c]);
   }
+  EXPECT_FALSE(found.like_grain);
 }
 
 // Kinds of pictures that have no noise, and were taken for noisy ones.

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/volume_plan.h"
@@ -85,6 +87,56 @@ TEST(Plan, ClassicWeightsAreThoseOfTheirPapers) {
         expect_classic(volume.nlm, patch * patch * volume.layers, sigma, beta);
       }
     }
+  }
+}
+
+// A camera's coarse noise, as it is measured in its JPEGs.
+NoiseModel camera_noise(float luma, float chroma) {
+  NoiseModel noise = white_noise(3, luma);
+  for (int32_t c = 0; c < 3; ++c) {
+    noise.white[c] = false;
+    noise.strength[c] = c == 0 ? 1.7f : 3.2f;
+    if (c > 0) noise.sigma[0][c] = chroma;
+  }
+  return noise;
+}
+
+// How much more than by (100, 100) the weights let pass, in sigmas: of luma and of chroma.
+std::pair<double, double> nlm_reach(const Params& params, const NoiseModel& noise) {
+  NoiseModel white = noise;
+  for (bool& channel : white.white) channel = true;
+  Params same = params;
+  same.quality = static_cast<int32_t>(Quality::kHigh);  // patch-wise, as the other is
+  same.patch = 5;
+  const NlmPlan nlm = make_plan(params, kRgb, noise).level[0].nlm;
+  const NlmPlan one = make_plan(same, kRgb, white).level[0].nlm;
+  // Of distances in noise that is taken for 0.9 and 1.8 times as strong.
+  const double unit = std::pow(one.match[0].scale / nlm.match[0].scale / 0.9, 2);
+  return {std::sqrt(unit * one.luma.gain / nlm.luma.gain),
+          std::sqrt(unit * one.chroma.gain / nlm.chroma.gain)};
+}
+
+TEST(Plan, NlmTakesMoreOfACamerasNoiseWhereColoursStandIt) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  const auto [luma, chroma] = nlm_reach(params, camera_noise(5, 1.5f));
+  EXPECT_NEAR(luma, 1.25, 0.01);
+  EXPECT_NEAR(chroma, 2.2, 0.01);
+  const auto [of_strong, strong] = nlm_reach(params, camera_noise(28, 10));
+  EXPECT_NEAR(of_strong, 1.25, 0.01);
+  EXPECT_NEAR(strong, 1.0, 0.01);
+  EXPECT_EQ(make_plan(params, kRgb, camera_noise(5, 1.5f)).level[0].nlm.joint, 0);
+}
+
+TEST(Plan, NlmTakesLittleOfWhatMayBeFilmGrain) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  for (const float sigma : {1.0f, 4.0f, 8.0f}) {
+    NoiseModel noise = camera_noise(sigma, 1);
+    noise.like_grain = true;
+    const auto [luma, chroma] = nlm_reach(params, noise);
+    EXPECT_NEAR(luma, std::min(1.0, 2.15 / sigma), 0.01);
+    EXPECT_NEAR(chroma, luma, 0.01);
   }
 }
 
