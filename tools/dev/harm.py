@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Whether automatic mode makes pictures worse: harm.py OUT_DIR [IMAGES] [--methods NAMES]
-[--quality PROFILE] [--few] [--estimate] [--device DEVICE]
+[--quality PROFILE] [--few] [--estimate] [--device DEVICE] [--jobs N]
 
 Clean pictures of all kinds (harm_pictures.py: text, line art, screens of prints, dithers, cartoons,
 JPEG, enlarged, sharpened, denoised, grain, sky, paper…) and clean photographs (Kodak24 in colour and
@@ -16,6 +16,7 @@ every sixth photograph and two strengths of noise.
 """
 
 import argparse
+import concurrent.futures
 import json
 import pathlib
 import subprocess
@@ -98,6 +99,9 @@ def filtered(job, method, arguments, scratch):
     """What one picture gained in dB: over what it must have, or over the noisy one."""
     kind, path, sigma, clean, least = job
     options = ["--method", method, "--quality", arguments.quality, "--device", arguments.device]
+    options += ["--metrics", "psnr"]
+    if arguments.jobs > 1:
+        options += ["--threads", "1"]
     if sigma:
         options += ["--add-noise", sigma, "--seed", clean]
     else:
@@ -120,6 +124,21 @@ def filtered(job, method, arguments, scratch):
         "after": after,
         "margin": margin,
     }
+
+
+def all_filtered(todo, method, arguments, out):
+    def one(numbered):
+        number, job = numbered
+        if number % 50 == 0:
+            step(f"{method}: {number} of {len(todo)}")
+        result = out / f"result-{method}-{number}.png"
+        try:
+            return filtered(job, method, arguments, result)
+        finally:
+            result.unlink(missing_ok=True)
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        return list(pool.map(one, enumerate(todo)))
 
 
 def decibel(value):
@@ -159,11 +178,12 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev quality --harm")
     parser.add_argument("out", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("images", nargs="?", metavar="FOLDER", help="folder of the test pictures")
-    parser.add_argument("--methods", nargs="+", choices=("bm3d", "nlm", "sw-nlm"), default=["bm3d"])
+    parser.add_argument("--methods", nargs="+", choices=("bm3d", "dct", "nlm", "sw-nlm"), default=["bm3d"])
     parser.add_argument("--quality", choices=("fast", "normal", "high"), default="normal")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--few", action="store_true", help="every sixth photograph")
     parser.add_argument("--estimate", action="store_true", help="measure, don't filter")
+    parser.add_argument("--jobs", type=int, default=1, help="pictures at a time, a thread each")
     arguments = parser.parse_args()
     out = arguments.out / "harm"
     all_jobs = list(jobs(image_folder(arguments.images), out, arguments.few))
@@ -173,10 +193,7 @@ def main():
         return 0
     results = []
     for method in arguments.methods:
-        for number, job in enumerate(all_jobs):
-            if number % 50 == 0:
-                step(f"{method}: {number} of {len(all_jobs)}")
-            results.append(filtered(job, method, arguments, out / "result.png"))
+        results += all_filtered(all_jobs, method, arguments, out)
     target = arguments.out / "harm.json"
     target.write_text(json.dumps(results, indent=1), encoding="utf-8")
     step(f"all numbers: {target}")
