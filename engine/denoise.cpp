@@ -14,6 +14,7 @@
 #include "engine/boundary/volume_plan.h"
 #include "engine/methods.h"
 #include "engine/noise/estimate.h"
+#include "engine/noise/impulses.h"
 #include "engine/noise/model.h"
 #include "engine/noise/picture_range.h"
 #include "engine/params/params.h"
@@ -98,6 +99,29 @@ void check_layers(std::span<const ConstImage> layers, std::span<const MutableIma
 
 bool is_whole(const ConstImage& image) {
   return image.rect == Rect{0, 0, image.width, image.height};
+}
+
+void check_whole(const ConstImage& image) {
+  check_image(image.format, image.width, image.height, image.rect, image.data);
+  if (!is_whole(image)) {
+    throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
+  }
+}
+
+Sample whole_sample(const ConstImage& image, const PictureRange& range, ThreadPool& pool,
+                    const Callbacks& callbacks) {
+  const std::vector<SampleTile> tiles = sample_tiles(image.width, image.height, kSampleTiles);
+  return take_sample(
+      image.format.colours(), tiles, [&](size_t) { return image; }, range, pool, callbacks);
+}
+
+NoiseModel measured_noise(Sample sample, const PictureRange& range, NoiseKind kind,
+                          ThreadPool& pool, const Callbacks& callbacks) {
+  const Impulses impulses = mend_impulses(sample, range, pool);
+  NoiseModel noise = estimate_even_noise(std::move(sample), range, kind, pool, callbacks);
+  noise.impulses = impulses;
+  noise.range = range;
+  return noise;
 }
 
 struct VolumeRequest {
@@ -368,8 +392,10 @@ Status Engine::denoise_volume_part(const Params& params, int32_t depth, const No
                                    Report& report) {
   const Stopwatch watch;
   report = {};
+  Params own = params;
+  own.impulse = static_cast<int32_t>(ImpulseWay::kOff);
   const Status status =
-      guard([&] { impl_->denoise_volume({&params, depth, &noise, pixels}, callbacks, report); });
+      guard([&] { impl_->denoise_volume({&own, depth, &noise, pixels}, callbacks, report); });
   report.total = watch.seconds();
   return status;
 }
@@ -396,17 +422,10 @@ std::vector<DeviceInfo> Engine::devices(Ask ask) {
 Status Engine::estimate(const ConstImage& image, NoiseKind kind, const Callbacks& callbacks,
                         NoiseModel& noise) {
   return guard([&] {
-    check_image(image.format, image.width, image.height, image.rect, image.data);
-    if (!is_whole(image)) {
-      throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
-    }
+    check_whole(image);
     const PictureRange range = picture_range({&image, 1});
-    const std::vector<SampleTile> tiles = sample_tiles(image.width, image.height, kSampleTiles);
-    noise = estimate_even_noise(take_sample(
-                                    image.format.colours(), tiles, [&](size_t) { return image; },
-                                    range, impl_->pool, callbacks),
-                                range, kind, impl_->pool, callbacks);
-    noise.range = range;
+    noise = measured_noise(whole_sample(image, range, impl_->pool, callbacks), range, kind,
+                           impl_->pool, callbacks);
   });
 }
 
@@ -419,6 +438,13 @@ Status Engine::noise_for(const Params& params, const ConstImage& whole, const Ca
   } else if (status.ok()) {
     noise = white_noise(whole.format.colours(), static_cast<float>(params.sigma));
     status = range(whole, noise.range);
+    if (status.ok() && asks_for_impulses(params)) {
+      status = guard([&] {
+        check_whole(whole);
+        noise.impulses = find_impulses(whole_sample(whole, noise.range, impl_->pool, callbacks),
+                                       noise.range, impl_->pool);
+      });
+    }
   }
   if (seconds != nullptr) *seconds = watch.seconds();
   return status;
@@ -430,12 +456,14 @@ Status Engine::noise_for(const Params& params, Survey& survey, const Callbacks& 
   const Status status = guard([&] {
     throw_if_failed(validate(params));
     if (params.auto_sigma) {
-      noise = estimate_even_noise(survey.sample(impl_->pool, callbacks), survey.range(),
-                                  static_cast<NoiseKind>(params.noise), impl_->pool, callbacks);
-    } else {
-      noise = white_noise(survey.format().colours(), static_cast<float>(params.sigma));
+      noise = measured_noise(survey.sample(impl_->pool, callbacks), survey.range(),
+                             static_cast<NoiseKind>(params.noise), impl_->pool, callbacks);
+      return;
     }
+    noise = white_noise(survey.format().colours(), static_cast<float>(params.sigma));
     noise.range = survey.range();
+    if (!asks_for_impulses(params)) return;
+    noise.impulses = find_impulses(survey.sample(impl_->pool, callbacks), noise.range, impl_->pool);
   });
   if (seconds != nullptr) *seconds = watch.seconds();
   return status;
@@ -454,7 +482,7 @@ Status Engine::range(const ConstImage& image, PictureRange& range) {
 }
 
 bool Engine::looks_at_whole(const Params& params, PixelFormat format) {
-  return params.auto_sigma || has_range(format);
+  return params.auto_sigma || asks_for_impulses(params) || has_range(format);
 }
 
 Status Engine::noise_curve(const ConstImage& image, const NoiseArea& area, const NoiseModel& model,

@@ -209,6 +209,7 @@ StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
                           const NoiseModel& noise) {
   StackPlan stack{make_fusion_plan(params, depth, channels, noise), params, noise, 0};
   stack.params.detail = 0;
+  stack.params.impulse = static_cast<int32_t>(ImpulseWay::kOff);
   Plan picture = fused_plan(stack, 1);
   set_bend(picture, {}, noise.range);
   stack.fusion.valid = picture.valid;

@@ -40,7 +40,11 @@ Params coarse_params(Params params, int32_t reduction) {
   params.search = params.patch = params.step = params.group = 0;
   if (params.scales > 0) params.scales = std::max(1, params.scales - reduction);
   params.depth = std::min(params.depth, kDepth);
-  if (reduction > 0) params.stages = static_cast<int32_t>(Stages::kFirst);
+  if (reduction > 0) {
+    params.stages = static_cast<int32_t>(Stages::kFirst);
+    // A star of two pixels is one here, and would seem to go.
+    params.impulse = static_cast<int32_t>(ImpulseWay::kOff);
+  }
   return params;
 }
 

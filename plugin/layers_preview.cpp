@@ -11,6 +11,7 @@
 
 #include "coarse_preview.h"
 #include "engine/noise/curve.h"
+#include "engine/noise/impulses.h"
 #include "picture_colours.h"
 
 namespace grainless {
@@ -320,14 +321,15 @@ std::vector<const PixelBuffer*> LayersPreview::measured_pixels() const {
   return pixels;
 }
 
-// Of a sigma that is given, the range alone has to be known.
+// Of a sigma that is given, the range has to be known, and what impulses there are.
 std::optional<NoiseModel> LayersPreview::known_noise(const Params& params) const {
   if (params.auto_sigma) return measured(params);
   NoiseModel noise = white_noise(format().colours(), static_cast<float>(params.sigma));
   if (!Engine::looks_at_whole(params, format())) return noise;
   const std::lock_guard lock(mutex_);
-  if (!range_) return std::nullopt;
+  if (!range_ || (asks_for_impulses(params) && !impulses_)) return std::nullopt;
   noise.range = *range_;
+  noise.impulses = impulses_.value_or(Impulses::kNone);
   return noise;
 }
 
@@ -344,6 +346,7 @@ Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
   if (status.ok()) {
     const std::lock_guard lock(mutex_);
     range_ = noise.range;
+    if (params.auto_sigma || asks_for_impulses(params)) impulses_ = noise.impulses;
     if (params.auto_sigma) measured_.at(static_cast<size_t>(params.noise)) = noise;
   }
   return status;

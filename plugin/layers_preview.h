@@ -150,6 +150,7 @@ class LayersPreview {
   // By NoiseKind.
   std::array<std::optional<NoiseModel>, static_cast<size_t>(NoiseKind::kCamera) + 1> measured_;
   std::optional<PictureRange> range_;
+  std::optional<Impulses> impulses_;
   int32_t area_layer_ = 0;
   Rect area_;                    // that measure_area() looks at
   std::vector<uint8_t> picked_;  // its selected pixels, when not all are

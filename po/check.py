@@ -28,7 +28,8 @@ OTHER_WINDOWS = [
 # Labels of one button, now this, now that.
 ALTERNATIVES = {"Measure the visib_le part": "Measure the se_lection"}
 # Of the dialogs' controls, those that have none: the alphabet is used up.
-WITHOUT = {"Shadows", "Highlights", "Picture compared", "Stages taken", "Weights by", "Look for", "GPU memory limit (MiB)"}
+WITHOUT = {"Shadows", "Highlights", "Hot pixels", "Picture compared", "Stages taken", "Weights by", "Look for",
+           "GPU memory limit (MiB)"}
 GIMPS_BUTTONS = ("_Reset", "_Cancel", "_OK", "_Help")  # in the dialog, translated by GIMP
 # Not shown, and yet GIMP compares the labels of its spin scales, the numbers with a fraction, with them.
 HIDDEN_BUTTONS = ("_Load Saved Settings", "_Save Settings")

@@ -3,6 +3,7 @@
 #include "pixels.cuh"
 
 #include "cuda/runtime/launch.h"
+#include "engine/boundary/impulse.h"
 #include "engine/boundary/pixel_math.h"
 
 namespace grainless::cuda {
@@ -103,6 +104,72 @@ __global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const La
   put(planes, x, y, any ? mean_around<kBent>(pixels, x, y, corner) : pixels.hidden);
 }
 
+constexpr uint8_t kNoPixel = 0xff;  // bits of what is not there or not valid
+
+// The image's bent colours, as impulse.h asks for them. What it asks for lies in pixels.rect.
+template <bool kBent>
+struct ImpulseSource {
+  const DevicePixels& pixels;
+
+  __device__ bool valid(int x, int y) const {
+    return pixels.image.contains(x, y) &&
+           pixel_is_valid(pixel_at(pixels, x, y), pixels.format, pixels.valid);
+  }
+  __device__ float value(int c, int x, int y) const {
+    return load_value<kBent>(pixels, pixel_at(pixels, x, y), c);
+  }
+};
+
+template <bool kBent>
+__global__ void impulse_bits_kernel(const DevicePixels pixels, const ImpulseRule rule,
+                                    const DeviceBits bits) {
+  const int x = bits.rect.x + blockIdx.x * kBlockX + threadIdx.x;
+  const int y = bits.rect.y + blockIdx.y * kBlockY + threadIdx.y;
+  if (!bits.rect.contains(x, y)) return;
+  const ImpulseSource<kBent> source{pixels};
+  uint8_t found = kNoPixel;
+  if (source.valid(x, y)) {
+    found = static_cast<uint8_t>(impulse_bits(source, x, y, pixels.format.colours(), rule));
+  }
+  bits.data[static_cast<size_t>(y - bits.rect.y) * bits.rect.width + (x - bits.rect.x)] = found;
+}
+
+struct FoundBits {
+  const DeviceBits& bits;
+
+  __device__ uint32_t operator()(int x, int y) const {
+    if (!bits.rect.contains(x, y)) return kNoPixel;
+    return bits.data[static_cast<size_t>(y - bits.rect.y) * bits.rect.width + (x - bits.rect.x)];
+  }
+};
+
+template <bool kBent>
+__global__ void replace_impulses_kernel(const DevicePixels pixels, const ImpulseRule rule,
+                                        const DeviceBits bits, const DevicePlanes planes) {
+  const int x = planes.rect.x + blockIdx.x * kBlockX + threadIdx.x;
+  const int y = planes.rect.y + blockIdx.y * kBlockY + threadIdx.y;
+  if (!planes.rect.contains(x, y)) return;
+  const FoundBits found{bits};
+  const uint32_t own = found(x, y);
+  if (own == 0 || own == kNoPixel) return;
+  const ImpulseSource<kBent> source{pixels};
+  float value[kMaxChannels] = {};
+  for (int c = 0; c < planes.channels; ++c) {
+    value[c] = (own >> c & 1u) != 0 ? impulse_replacement(source, found, c, x, y, rule.agree)
+                                    : source.value(c, x, y);
+  }
+  const size_t at = static_cast<size_t>(y - planes.rect.y) * planes.stride + (x - planes.rect.x);
+  if (planes.channels == 1) {
+    if (rule.luma != 0) planes.plane(0)[at] = value[0];
+    return;
+  }
+  const Yuv yuv = yuv_from_rgb({value[0], value[1], value[2]});
+  if (rule.luma != 0) planes.plane(0)[at] = yuv.y;
+  if (rule.chroma == 0) return;
+  planes.plane(1)[at] = yuv.u;
+  planes.plane(2)[at] = yuv.v;
+}
+
 __device__ void copy_bytes(uint8_t* to, const uint8_t* from, int bytes) {
   for (int i = 0; i < bytes; ++i) to[i] = from[i];
 }
@@ -164,6 +231,19 @@ void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, 
     launch("planes_from_pixels", kernel, shape_of(planes.rect, band.count, stream), pixels, planes,
            steps, band.first);
   });
+}
+
+Rect impulse_rect(const Rect& rect, const Rect& image) {
+  return intersect(expand(rect, kImpulseFill), image);
+}
+
+void replace_impulses(const DevicePixels& pixels, const ImpulseRule& rule, const DeviceBits& bits,
+                      const DevicePlanes& planes, cudaStream_t stream) {
+  const bool bent = pixels.bend.enabled != 0;
+  launch("impulse_bits", bent ? impulse_bits_kernel<true> : impulse_bits_kernel<false>,
+         shape_of(bits.rect, 1, stream), pixels, rule, bits);
+  launch("replace_impulses", bent ? replace_impulses_kernel<true> : replace_impulses_kernel<false>,
+         shape_of(planes.rect, 1, stream), pixels, rule, bits, planes);
 }
 
 void pixels_from_planes(const DevicePixels& pixels, const DevicePlanes& source,

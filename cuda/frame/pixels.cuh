@@ -43,6 +43,20 @@ struct LayerSteps {
 void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, cudaStream_t stream,
                         const LayerSteps& steps = {});
 
+// A byte a pixel of the rectangle, in device memory.
+struct DeviceBits {
+  uint8_t* data;
+  Rect rect;
+};
+
+// What of the image impulse bits are needed for planes over `rect`.
+Rect impulse_rect(const Rect& rect, const Rect& image);
+
+// Replaces in planes, made by planes_from_pixels(), what `rule` says are impulses. bits, over
+// impulse_rect() of them, is room for what was found.
+void replace_impulses(const DevicePixels& pixels, const ImpulseRule& rule, const DeviceBits& bits,
+                      const DevicePlanes& planes, cudaStream_t stream);
+
 // Fills the output from result, over the same rectangle: gives back `detail` of the luma that
 // source has over result, keeps alpha, leaves invalid pixels as they were. The output's pixels may
 // be `pixels`. Of source only luma is read.

@@ -24,7 +24,8 @@ constexpr auto kAsk = std::chrono::milliseconds(5);  // between questions whethe
 }  // namespace
 
 uint64_t tile_bytes(const Plan& plan, int width, int height) {
-  return 2 * row_bytes(plan, width) * height + 2 * plane_bytes(plan, width, height) +
+  const uint64_t bits = plan.impulse.enabled != 0 ? aligned(size_t(width) * height) : 0;
+  return bits + 2 * row_bytes(plan, width) * height + 2 * plane_bytes(plan, width, height) +
          aligned(levels_scratch_bytes(plan, width, height));
 }
 
@@ -188,6 +189,8 @@ void Session::compute(RunSlot& slot, const Plan& plan, const AbiTile& tile,
   const DevicePixels output = memory.pixels(plan, tile, tile.out);
   const Rect needed = levels_source(plan, tile.image_width, tile.image_height, tile.out);
   const DevicePlanes source = memory.planes(plan, needed), target = memory.planes(plan, tile.out);
+  DeviceBits bits{nullptr, impulse_rect(needed, pixels.image)};
+  if (plan.impulse.enabled != 0) bits.data = static_cast<uint8_t*>(memory.take(bits.rect.area()));
   const size_t left = memory.left();
   const MethodJob job{
       nullptr, tile.image_width, tile.image_height, source,     target, memory.take(left),
@@ -200,6 +203,7 @@ void Session::compute(RunSlot& slot, const Plan& plan, const AbiTile& tile,
   check(cudaEventRecord(slot.uploaded.get(), stream), "timing");
   in_turn(slot, callbacks, [&] {
     planes_from_pixels(pixels, source, stream);
+    if (bits.data != nullptr) replace_impulses(pixels, plan.impulse, bits, source, stream);
     run_levels(plan, job);
     spoil_on_demand(target, stream);
     slot.clear_not_finite();

@@ -13,6 +13,7 @@ enum class Transform : int32_t { kBior15 = 0, kDct = 1, kDft = 2, kHaar = 3, kHa
 enum class Matching : int32_t { kNoisy = 0, kPrefiltered = 1 };
 enum class Stages : int32_t { kAll = 0, kFirst = 1 };
 enum class Centre : int32_t { kAuto = 0, kMax = 1, kOne = 2, kZero = 3 };
+enum class ImpulseWay : int32_t { kOff = 0, kAuto = 1, kWeak = 2, kNormal = 3, kStrong = 4 };
 enum class WeightRule : int32_t { kLessNoise = 0, kClassic = 1 };
 
 }  // namespace grainless

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "choices.h"
+#include "impulse_rule.h"
 #include "pixels.h"
 #include "tone_bend.h"
 
@@ -208,6 +209,7 @@ struct Plan {
   int32_t halo;                // pixels round a pixel that its result may depend on
   ValueRange valid;            // colour values outside are left as they are, and no patch sees them
   ToneBend bend;               // of colours, before they become planes
+  ImpulseRule impulse;         // of bent colours; what is one is replaced in the planes
   float hidden[kMaxChannels];  // planes' values where no valid pixel lies within kFillRadius
   float detail;                // 0..1 of the removed luma comes back
   int32_t level_count;         // level[0] is full resolution; see pyramid.h

@@ -17,6 +17,9 @@ struct Rect {
   bool contains(const Rect& r) const {
     return r.x >= x && r.y >= y && r.right() <= right() && r.bottom() <= bottom();
   }
+  constexpr bool contains(int32_t px, int32_t py) const {
+    return px >= x && py >= y && px < right() && py < bottom();
+  }
   bool operator==(const Rect&) const = default;
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cpu_backend.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
+#include "engine/cpu/frame/impulses.h"
 #include "engine/cpu/frame/pixel_planes.h"
 #include "engine/cpu/frame/pyramid.h"
 #include "engine/cpu/volume/slab.h"
@@ -32,14 +34,16 @@ class CpuBackend final : public Backend {
 
   uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const override {
     return 2 * Planes::bytes(plan.channels, width, height) +
-           levels_bytes(plan, width, height, pool_.size());
+           std::max(levels_bytes(plan, width, height, pool_.size()),
+                    impulse_bytes(plan, width, height));
   }
 
   void run(const Plan& plan, const AbiTile& tile, const Callbacks& callbacks,
            AbiTiming* timing) override {
     const auto start = std::chrono::steady_clock::now();
     const Rect needed = levels_source(plan, tile.image_width, tile.image_height, tile.out);
-    const Planes source = planes_from_pixels(plan, tile, needed, pool_);
+    Planes source = planes_from_pixels(plan, tile, needed, pool_);
+    if (plan.impulse.enabled != 0) replace_impulses(plan, tile, source, pool_);
     Planes target(plan.channels, tile.out);
     run_levels(
         plan, {nullptr, tile.image_width, tile.image_height, &source, &target, &pool_, &callbacks});

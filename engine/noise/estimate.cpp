@@ -372,6 +372,10 @@ Confidence confidence_in(const NoiseModel& noise, const Measured& luma) {
 
 }  // namespace
 
+bool is_graphic(const Sample& sample) {
+  return looks_drawn(sample) || has_few_colours(sample);
+}
+
 NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& pool,
                           const Callbacks& callbacks, int32_t most_tiles) {
   return estimate_noise(take_sample(image, pool, callbacks, most_tiles), picture_range({&image, 1}),
@@ -387,7 +391,7 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
   noise.confidence = Confidence::kTooSmall;
   if (is_too_small(sample)) return noise;
   noise.confidence = Confidence::kLittle;
-  if (looks_drawn(sample) || has_few_colours(sample)) return noise;
+  if (is_graphic(sample)) return noise;
   Measured measured[kMaxChannels];
   for (int32_t c = 0; c < noise.channels; ++c) {
     measured[c].fine = weak_texture_noise(sample, c, 0, pool, callbacks);

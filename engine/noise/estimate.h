@@ -26,4 +26,7 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
 NoiseModel estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
                                ThreadPool& pool, const Callbacks& callbacks);
 
+// Whether the pixels are drawn or dithered, and no photograph's.
+bool is_graphic(const Sample& sample);
+
 }  // namespace grainless

@@ -22,6 +22,18 @@ const char* confidence_id(Confidence confidence) {
   return "";
 }
 
+const char* impulses_id(Impulses impulses) {
+  switch (impulses) {
+    case Impulses::kNone:
+      return "none";
+    case Impulses::kFew:
+      return "few";
+    case Impulses::kMany:
+      return "many";
+  }
+  return "";
+}
+
 std::string confidence_text(Confidence confidence) {
   switch (confidence) {
     case Confidence::kMeasured:

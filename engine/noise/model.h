@@ -21,6 +21,16 @@ enum class NoiseKind : int32_t {
   kCamera = 1,  // coarse noise as camera JPEGs have it, even where texture looks the same
 };
 
+// Impulses (engine/boundary/impulse.h) that a whole picture shows.
+enum class Impulses : int32_t {
+  kNone = 0,  // or hardly any, or what may be the picture's own
+  kFew = 1,   // as sensors have them: single ones
+  kMany = 2,  // so many that pairs of them are common
+};
+
+// "none", "few", "many": for programs.
+const char* impulses_id(Impulses impulses);
+
 // How sure a measurement of the noise is.
 enum class Confidence : int32_t {
   kMeasured = 0,
@@ -63,6 +73,7 @@ struct NoiseModel {
   bool like_grain = false;
   // What makes the noise even; sigma is that of bent colours.
   ToneBend bend;
+  Impulses impulses = Impulses::kNone;  // that ImpulseWay::kAuto replaces
   PictureRange range;  // of the whole picture (picture_range.h): what patches are compared by
   // Of a stack of still layers, which shows it (still_noise.h): variance over sigma^2 in each
   // sixteenth of the brightness range, and their root mean over all noise.

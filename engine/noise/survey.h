@@ -37,7 +37,7 @@ class Survey {
   PixelFormat format_;
   int32_t width_, height_;
   RangeMeter range_;
-  std::vector<SampleTile> tiles_;             // none where sigma is given
+  std::vector<SampleTile> tiles_;             // none where nothing is measured
   std::vector<std::vector<uint8_t>> pixels_;  // a tile's each, as they came
 };
 

@@ -17,6 +17,11 @@ constexpr Choice kQualities[] = {
     {"fast", N_("Fast")}, {"normal", N_("Normal")}, {"high", N_("High")}};
 constexpr Choice kNoises[] = {{"auto", N_("What is surely noise")},
                               {"camera", N_("Coarse camera noise, too")}};
+constexpr Choice kImpulses[] = {{"off", N_("Keep them")},
+                                {"auto", N_("Automatic")},
+                                {"weak", N_("Only clear ones")},
+                                {"normal", N_("Single pixels and colour dots")},
+                                {"strong", N_("Pairs of pixels, too")}};
 constexpr Choice kTransforms[] = {{"bior1.5", N_("Biorthogonal wavelet 1.5")},
                                   {"dct", N_("Cosine")},
                                   {"dft", N_("Fourier")},
@@ -121,6 +126,17 @@ const ParamSpec kSpecs[] = {
      .tooltip =
          N_("How much of what was removed from lightness comes back: some grain looks more natural "
             "than none.")},
+    // A choice: how far an impulse has to stand out and how many pixels it may have go together.
+    {.key = "impulse",
+     .type = ParamType::kChoice,
+     .member = &Params::impulse,
+     .choices = kImpulses,
+     .group = ParamGroup::kAdvanced,
+     .label = N_("Hot pixels"),
+     .tooltip = N_(
+         "Single pixels that stand out from picture and noise (impulses, salt and pepper) are "
+         "replaced by what is round them. Automatic looks whether the layer has any; stars of two "
+         "pixels and more stay.")},
     {.key = "search",
      .type = ParamType::kInt,
      .member = &Params::search,
@@ -449,6 +465,7 @@ bool param_applies(const Params& params, std::string_view key) {
     return false;
   }
   if (!method_takes(method, key)) return false;
+  if (key == "impulse") return params.depth == 0;
   if (key == "sigma") return !params.auto_sigma;
   if (key == "noise") return params.auto_sigma;
   return true;

@@ -26,6 +26,7 @@ struct Params {
   double shadows = 100.0;     // of the noise in dark tones (tone_strength.h)
   double highlights = 100.0;  // of the noise in bright tones
   double detail = 0.0;
+  int32_t impulse = 1;  // ImpulseWay: single pixels that stand out
   int32_t search = 0;  // 0: by method and quality
   int32_t patch = 0;
   int32_t step = 0;

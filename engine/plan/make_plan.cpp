@@ -8,6 +8,7 @@
 #include "engine/boundary/pyramid.h"
 #include "engine/methods.h"
 #include "engine/params/tone_strength.h"
+#include "impulse_plan.h"
 #include "level_request.h"
 #include "match_scale.h"
 #include "toned_noise.h"
@@ -94,6 +95,7 @@ bool is_correlated(const NoiseModel& noise) {
 }
 
 bool changes_nothing(const Params& params, const NoiseModel& noise) {
+  if (impulse_rule(params, noise).enabled != 0) return false;
   for (int32_t c = 0; c < noise.channels; ++c) {
     const bool given_back = c == 0 && params.detail >= 100;
     if (!given_back && removed_sigma(params, noise.sigma[0][c], c) > 0) return false;
@@ -123,6 +125,7 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& measu
   plan.format = format;
   plan.channels = format.colours();
   set_bend(plan, noise.bend, noise.range);
+  plan.impulse = impulse_rule(params, noise);
   plan.detail = static_cast<float>(params.detail / 100);
   plan.level_count = level_count(params, noise);
   const MatchSpan span = match_span(noise);

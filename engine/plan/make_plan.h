@@ -11,7 +11,7 @@
 namespace grainless {
 
 // True when nothing would be removed: with strength, luma and chroma all sigmas of the picture
-// itself are under kLeastSigma.
+// itself are under kLeastSigma, and no impulses are looked for.
 bool changes_nothing(const Params& params, const NoiseModel& noise);
 
 // The parameters for noise of those sigmas, a channel each: strength, luma or chroma is 0 where it

@@ -38,7 +38,7 @@ class Server {
   struct Input {
     OpenInput about;
     SharedMemory pixels;
-    std::map<int32_t, NoiseModel> measured = {};  // by the kind of noise that was looked for
+    std::map<int32_t, NoiseModel> measured = {};  // by measurement_of()
     std::unique_ptr<Result> result = {};          // of the latest parameters
 
     ConstImage image() const;

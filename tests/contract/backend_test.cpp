@@ -311,6 +311,57 @@ TEST(ContractBend, AgreesWithTheCpu) {
   }
 }
 
+// Impulses of all kinds, beside hidden pixels and the picture's borders, and in pieces.
+TEST(ContractImpulses, AgreesWithTheCpuAndInPieces) {
+  Engine engine({g_module_dir, 2});
+  for (const PixelFormat format : {PixelFormat{Component::kU8, 3},
+                                   {Component::kU16, 1},
+                                   {Component::kHalf, 2},
+                                   {Component::kFloat, 4}}) {
+    TestImage image = noisy_picture(format, 121, 95, 8.0f);
+    for (int32_t i = 0; i < 400; ++i) {
+      const int32_t x = i * 37 % image.width, y = i * 53 % image.height;
+      image.set(x, y, i % format.colours(), i % 2 == 0 ? 255.0f : 0.0f);
+      if (format.has_alpha() && i % 9 == 0) image.set(x, (y + 1) % 95, format.channels - 1, 0);
+    }
+    NoiseModel noise = white_noise(format.colours(), 8.0f);
+    for (const char* way : {"weak", "normal", "strong"}) {
+      for (const bool bent_too : {false, true}) {
+        noise.bend.enabled = bent_too ? 1 : 0;
+        for (int32_t i = 0; i <= kBendSegments; ++i) {
+          noise.bend.to[i] = static_cast<float>(255 * std::pow(1.0 * i / kBendSegments, 1.2));
+        }
+        const auto result_on = [&](const std::string& device, const char* impulse,
+                                   const std::vector<Rect>& parts) {
+          TestImage result(format, image.width, image.height);
+          Params params;
+          params.method = static_cast<int32_t>(Method::kDct);
+          params.auto_sigma = false;
+          params.device = device;
+          EXPECT_TRUE(set_param(params, "impulse", impulse).ok());
+          Report report;
+          for (const Rect& part : parts) {
+            const Status status =
+                engine.denoise(params, noise, image.view(), result.target(part), {}, report);
+            EXPECT_TRUE(status.ok()) << status.message();
+            EXPECT_TRUE(report.fallbacks.empty());
+          }
+          return result;
+        };
+        const Rect whole{0, 0, image.width, image.height};
+        const TestImage here = result_on(g_device, way, {whole});
+        const TestImage cpu = result_on("cpu", way, {whole});
+        EXPECT_GE(test::psnr(here, cpu), 80.0) << way;
+        EXPECT_LE(test::largest_difference(here, cpu), 1.0f) << way;
+        const TestImage pieces =
+            result_on(g_device, way, {{0, 0, 50, 95}, {50, 0, 71, 31}, {50, 31, 71, 64}});
+        EXPECT_EQ(pieces.bytes, here.bytes) << way;
+        EXPECT_LT(test::psnr(here, result_on(g_device, "off", {whole})), 50.0) << way;
+      }
+    }
+  }
+}
+
 // Floats far beyond white, and single values that no patch may see.
 // Hidden pixels have no part: what stands for them is the colour of what is seen, near and far.
 TEST(ContractHidden, AConstantStaysBesideHiddenPixels) {

@@ -11,10 +11,10 @@ from harness import (PDB, PROCEDURE, QUICK, SIGMA, SUCCESS, WORK, add_layer, cal
                      native_pixels, new_image, noise_left)
 
 KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "shadows", "highlights", "detail",
-        "search", "patch", "step", "group", "transform", "matching", "stages", "centre", "weights", "noise", "scales",
+        "impulse", "search", "patch", "step", "group", "transform", "matching", "stages", "centre", "weights", "noise", "scales",
         "device", "memory"]
 # The alphabet is shorter than the dialog.
-NO_LETTER = {"shadows", "highlights", "matching", "stages", "weights", "noise", "memory"}
+NO_LETTER = {"impulse", "shadows", "highlights", "matching", "stages", "weights", "noise", "memory"}
 
 
 def check_registration():

@@ -607,7 +607,7 @@ class OtherCommands(CommandLine):
     def test_estimate(self):
         self.assertEqual(self.run_program("estimate", "in.pgm", "--threads=1").returncode, 0)
         report = json.loads(self.run_program("estimate", "in.pgm", "--json").stdout)
-        self.assertEqual(list(report), ["input", "sigma", "confidence", "white", "seconds"])
+        self.assertEqual(list(report), ["input", "sigma", "confidence", "white", "impulses", "seconds"])
         self.assertEqual(report["confidence"], "measured")
         self.assertAlmostEqual(report["sigma"][0], 4.6, delta=0.6)  # uniform within +-8
         (self.path / "flat.pgm").write_bytes(pgm(80, 80, [100] * 6400))

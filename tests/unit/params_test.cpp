@@ -28,8 +28,8 @@ TEST(Params, EveryParameterHasItsOwnKeyLabelMnemonicAndTooltip) {
     const size_t at = label.find('_');
     EXPECT_GT(std::string(spec.tooltip).size(), 20u) << spec.key;
     // The alphabet is shorter than the dialog: some controls have no letter.
-    if (std::set<std::string>{"shadows", "highlights", "matching", "stages", "weights", "noise",
-                              "memory"}
+    if (std::set<std::string>{"impulse", "shadows", "highlights", "matching", "stages", "weights",
+                              "noise", "memory"}
             .contains(spec.key))
       continue;
     ASSERT_NE(at, std::string::npos) << spec.key;
@@ -95,6 +95,7 @@ TEST(Params, OnlyParametersOfTheMethodApply) {
     EXPECT_TRUE(param_applies(params, "centre"));
     EXPECT_EQ(param_applies(params, "weights"), method == Method::kNlm);
   }
+  EXPECT_TRUE(param_applies(params, "impulse"));
 }
 
 TEST(Params, AStackHasTheParametersOfItsMethodAndADepth) {
@@ -105,7 +106,8 @@ TEST(Params, AStackHasTheParametersOfItsMethodAndADepth) {
     if (is_stack_param(spec)) stack.insert(spec.key);
     if (is_picture_param(spec)) picture.insert(spec.key);
   }
-  EXPECT_EQ(stack.size(), param_specs().size());
+  EXPECT_EQ(stack.size() + 1, param_specs().size());
+  EXPECT_FALSE(stack.contains("impulse"));
   Params params = stack_defaults();
   EXPECT_EQ(params.method, static_cast<int32_t>(Method::kBm3d));
   EXPECT_TRUE(param_applies(params, "quality"));

@@ -42,6 +42,7 @@ void expect_same(const NoiseModel& a, const NoiseModel& b) {
   EXPECT_EQ(std::memcmp(a.strength, b.strength, sizeof a.strength), 0);
   EXPECT_EQ(std::memcmp(a.white, b.white, sizeof a.white), 0);
   EXPECT_EQ(a.confidence, b.confidence);
+  EXPECT_EQ(a.impulses, b.impulses);
   EXPECT_EQ(a.range.low, b.range.low);
   EXPECT_EQ(a.range.middle, b.range.middle);
   EXPECT_EQ(a.range.high, b.range.high);
@@ -67,6 +68,16 @@ TEST(Survey, IsTheWholePictures) {
       expect_same_in_bands(test::noisy_picture({component, channels}, 700, 530, 12.0f));
     }
   }
+}
+
+TEST(Survey, FindsTheSameImpulses) {
+  TestImage picture = test::noisy_picture({Component::kU8, 3}, 700, 530, 8.0f);
+  for (int32_t i = 0; i < 900; ++i) picture.set(i * 71 % 700, i * 37 % 530, i % 3, 255);
+  Engine engine({"", 2});
+  NoiseModel noise;
+  ASSERT_TRUE(engine.noise_for({}, picture.view(), {}, noise, nullptr).ok());
+  EXPECT_EQ(noise.impulses, Impulses::kFew);
+  expect_same_in_bands(picture);
 }
 
 TEST(Survey, OfSmallAndNarrowPictures) {

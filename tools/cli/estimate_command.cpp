@@ -66,6 +66,7 @@ nlohmann::ordered_json json_of(const std::string& input, const Estimated& estima
   if (noise.bend.enabled != 0) object["tones"] = tones_json(noise);
   object["white"] = nlohmann::ordered_json::array();
   for (int32_t c = 0; c < noise.channels; ++c) object["white"].push_back(noise.white[c]);
+  object["impulses"] = impulses_id(noise.impulses);
   object["seconds"] = estimated.seconds;
   return object;
 }

@@ -51,6 +51,7 @@ ordered_json json_report(const Outcome& outcome) {
   object["method"] = outcome.method;
   object["sigma"] = sigma_json(report.noise);
   if (outcome.estimated) object["confidence"] = confidence_id(report.noise.confidence);
+  object["impulses"] = impulses_id(report.noise.impulses);
   if (report.noise.bend.enabled != 0) object["tones"] = tones_json(report.noise);
   object["seconds"] = {{"read", outcome.read},           {"estimate", report.estimate},
                        {"upload", report.upload},        {"kernels", report.kernels},

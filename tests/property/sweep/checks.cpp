@@ -12,6 +12,7 @@
 #include "engine/boundary/volume_plan.h"
 #include "engine/noise/model.h"
 #include "engine/params/params.h"
+#include "engine/plan/impulse_plan.h"
 #include "engine/plan/make_plan.h"
 #include "engine/plan/make_volume_plan.h"
 #include "engine/plan/toned_noise.h"
@@ -293,15 +294,30 @@ class Checker {
     return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0.0;
   }
 
+  // Whether impulses are replaced, which no sigma bounds.
+  bool mends() const { return !volume() && impulse_rule(params_, noise_).enabled != 0; }
+
+  // What noise is removed from: the input without its impulses.
+  Pictures mended() {
+    if (!mends()) return input_;
+    NoiseModel none = noise_;
+    for (auto& level : none.sigma) std::fill(std::begin(level), std::end(level), 0.0f);
+    std::swap(none, noise_);
+    Pictures pictures = denoised(engines_.one, params_, input_);
+    std::swap(none, noise_);
+    return pictures;
+  }
+
   void check_distance() {
     const bool averages = param_applies(params_, "centre");
     if (averages && params_.centre != static_cast<int32_t>(Centre::kOne)) return check_window();
+    const Pictures before = mended();
     double squares = 0;
     int64_t count = 0;
     for_pixels([&](size_t z, int32_t x, int32_t y) {
       if (!counts(z, x, y)) return;
       for (int32_t c = 0; c < colours(); ++c) {
-        const double d = double{result_[z].get(x, y, c)} - input_[z].get(x, y, c);
+        const double d = double{result_[z].get(x, y, c)} - before[z].get(x, y, c);
         squares += d * d;
         ++count;
       }
@@ -400,7 +416,9 @@ class Checker {
     none.strength = 0;
     if (!same(denoised(engines_.one, none, input_), input_)) fail("identity", "strength 0");
     const NoiseModel noise = std::exchange(noise_, white_noise(colours(), 0));
-    if (!same(denoised(engines_.one, params_, input_), input_)) fail("identity", "sigma 0");
+    none = params_;
+    none.impulse = static_cast<int32_t>(ImpulseWay::kOff);
+    if (!same(denoised(engines_.one, none, input_), input_)) fail("identity", "sigma 0");
     noise_ = noise;
   }
 
