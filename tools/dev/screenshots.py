@@ -5,8 +5,8 @@
 usage: screenshots.py PLUGIN_DIR OUT_DIR [LANGUAGE…]
 
 Without a LANGUAGE: English and all of po/LINGUAS. Leaves OUT_DIR/LANGUAGE/VIEW.png, and of the
-English ones smaller copies in OUT_DIR/manual: those are the pictures of docs/manual. The photograph
-is the demo's.
+English ones smaller copies in OUT_DIR/manual: those are the pictures of docs/manual, with those of
+the kinds of noise (noise_kinds.py). The photograph is the demo's.
 """
 
 import pathlib
@@ -15,6 +15,7 @@ import sys
 
 from PIL import Image
 
+import noise_kinds
 from demo import GIMP_ENV, make_burst, make_photograph
 from steps import fail, step
 
@@ -54,6 +55,7 @@ def main():
         print(done.stdout, end="")
         if language == "en":
             reduce_pictures(folder, out / "manual")
+            noise_kinds.make(out)
 
 
 def reduce_pictures(folder, target):
