@@ -193,7 +193,10 @@ NoiseCurve measure_noise_curve(const ConstImage& image, const NoiseArea& area,
   for (int32_t c = 0; c < sample.channels; ++c) {
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
     callbacks.report((c + 1.0) / (sample.channels + 1));
-    curve.channel[c] = measure_tones(sample, c, model.white[c] ? 1.0 : kFlatShare, pool);
+    // Noise of luma that needs no more strength than it has was not cleaned, in flat blocks
+    // neither.
+    const bool cleaned = !model.white[c] && model.strength[0] != 1;
+    curve.channel[c] = measure_tones(sample, c, cleaned ? kFlatShare : 1.0, pool);
   }
   callbacks.report(1.0);
   return curve;

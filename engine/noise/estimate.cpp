@@ -104,11 +104,12 @@ void set_white(NoiseModel& noise, int32_t channel, double sigma) {
 }
 
 // `sigma` at full resolution as flat blocks show it; the levels keep the proportions found there.
-void set_correlated(NoiseModel& noise, int32_t channel, const FlatNoise& flat, double sigma) {
+void set_correlated(NoiseModel& noise, int32_t channel, const FlatNoise& flat, double sigma,
+                    double lift = kFlatShare) {
   noise.white[channel] = false;
   for (int32_t l = 0; l < noise.levels; ++l) {
     const double share = flat.sigma[0] > 0 ? flat.sigma[l] / flat.sigma[0] : 1.0;
-    noise.sigma[l][channel] = static_cast<float>(kFlatShare * sigma * share);
+    noise.sigma[l][channel] = static_cast<float>(lift * sigma * share);
   }
 }
 
@@ -321,9 +322,48 @@ double white_luma(const Measured* m, NoiseKind kind) {
   return is_white(m[0], kind) ? tempered_luma(m) : -1.0;
 }
 
+// Strong noise behind a good demosaicing, sharpened and compressed or not: colours follow green's
+// edges, so luma holds more of it than chroma, and luma's is white but for the finest diagonals. So
+// it halves with resolution, a good part of it is in the finest band, and no block or tone is
+// without; that of V = R - 2G + B falls, too, as the mosaic has it, unless JPEG has coarsened V and
+// luma shows it plainly. Clean pictures miss at least one of that (629 of tools/dev/
+// harm_pictures.py, of Kodak24 and of what makes it smaller and sharper): those that have it all, a
+// scan's sharpened grain, stay under 7.5. What comes nearest is wild water at half size, whose V
+// stays at 0.79 and more; noise's has up to 0.75.
+bool is_demosaiced(const Measured* m) {
+  constexpr double kWeakest = 9, kStrongest = 60, kMostPatchTexture = 3;
+  constexpr double kMostHalf = 0.7, kMostQuarter = 0.66, kMostHalfOfV = 0.77;
+  constexpr double kLeastFine = 0.4, kLeastLowest = 0.62, kLeastCalmest = 0.8;
+  constexpr double kLeastChroma = 0.2, kMostChroma = 0.75;
+  constexpr double kPlainHalf = 0.54, kPlainCoarse = 0.45, kPlainLowest = 0.75;
+  const FlatNoise &flat = m[0].flat, &v = m[2].flat;
+  const double luma = flat.sigma[0], chroma = mean_chroma(m);
+  if (luma < kWeakest || luma > kStrongest || is_all_texture(m[0])) return false;
+  const bool fine = m[0].fine.sigma > kLeastFine * luma && m[0].fine.texture < kMostPatchTexture;
+  const bool falls =
+      flat.sigma[1] < kMostHalf * luma && flat.sigma[2] < kMostQuarter * flat.sigma[1];
+  const bool plain = flat.sigma[1] < kPlainHalf * luma && flat.lowest > kPlainLowest * luma &&
+                     m[0].region.coarse < kPlainCoarse * m[0].region.calm;
+  const bool sampled = plain || v.sigma[1] < kMostHalfOfV * v.sigma[0];
+  const bool everywhere = flat.lowest > kLeastLowest * luma && flat.calmest > kLeastCalmest * luma;
+  return fine && falls && sampled && everywhere && chroma > kLeastChroma * luma &&
+         chroma < kMostChroma * luma;
+}
+
+// Nothing has cleaned flat blocks: they show all of the noise. Strengths that came out best on
+// simulated cameras (docs/quality.md).
+void set_demosaiced(const Measured* m, NoiseModel& noise) {
+  constexpr float kChromaStrength = 1.5f;
+  for (int32_t c = 0; c < 3; ++c) {
+    set_correlated(noise, c, m[c].flat, m[c].flat.sigma[0], 1.0);
+    noise.strength[c] = c == 0 ? 1.0f : kChromaStrength;
+  }
+}
+
 void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {
   constexpr double kSomeLuma = 2.8, kSomeChroma = 1.0;  // of flat blocks
   constexpr double kGrainShare = 0.3;
+  if (white_luma(m, NoiseKind::kSure) < 0 && is_demosaiced(m)) return set_demosaiced(m, noise);
   const double white = white_luma(m, kind);
   if (white >= 0) {
     set_white(noise, 0, white);

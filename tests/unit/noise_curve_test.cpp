@@ -134,6 +134,8 @@ TEST(NoiseCurve, IsLiftedLikeTheEstimateWhereNoiseIsNotWhite) {
   NoiseModel camera;
   camera.white[0] = false;
   const float white = curve_of(image).channel[0].point[0].sigma;
+  EXPECT_EQ(curve_of(image, {}, camera).channel[0].point[0].sigma, white) << "not cleaned";
+  camera.strength[0] = 1.5f;
   EXPECT_NEAR(curve_of(image, {}, camera).channel[0].point[0].sigma, 1.4f * white, 1e-4f);
 }
 

@@ -243,6 +243,43 @@ TEST(NoiseEstimate, NoiseWithoutItsFinestBandIsFoundAndNotCalledWhite) {
   EXPECT_FALSE(found.like_grain);
 }
 
+// Noise as a demosaicing that follows edges leaves it: luma's is white but for its finest
+// diagonals, colours' is smooth and weaker.
+Picture demosaiced(const Scene& scene, double sigma) {
+  constexpr int32_t kWidth = 512, kHeight = 384, kAround = 3;
+  Picture noise(3, kWidth + 2 * kAround, kHeight + 2 * kAround);
+  add_noise(noise, sigma, 21);
+  return draw(3, kWidth, kHeight, [&](int32_t x, int32_t y, int32_t c) {
+    const auto at = [&](int32_t i, int32_t j, int32_t k) {
+      return 255.0 * noise.at(x + kAround + i, y + kAround + j, k);
+    };
+    const double luma =
+        at(0, 0, 1) + 0.1 * (at(-1, 0, 1) + at(1, 0, 1) + at(0, -1, 1) + at(0, 1, 1));
+    double colour = 0;
+    for (int32_t j = -1; j <= 1; ++j) {
+      for (int32_t i = -1; i <= 1; ++i) colour += at(i, j, c) * std::pow(0.2, i * i + j * j);
+    }
+    return scene(x, y, c) + luma + (c == 1 ? 0 : 0.7 * colour);
+  });
+}
+
+TEST(NoiseEstimate, StrongNoiseBehindDemosaicingIsToldFromTexture) {
+  // Calm enough for nobody: a wall of stripes, as rough as the noise.
+  const auto wall = [](int32_t x, int32_t y, int32_t) {
+    const double hills = 50 * std::sin(0.013 * x) * std::cos(0.011 * y);
+    return 120 + hills + (x > 200 ? 25 * std::sin(0.35 * x + 0.2 * y) : 0);
+  };
+  for (const double sigma : {8.0, 14.0}) {
+    const double luma = sigma * std::sqrt(3.0 * (1 + 4 * 0.1 * 0.1));
+    const NoiseModel found = estimate_bytes(demosaiced(wall, sigma));
+    EXPECT_EQ(found.confidence, Confidence::kMeasured);
+    EXPECT_NEAR(found.sigma[0][0], luma, 0.25 * luma);
+    EXPECT_FLOAT_EQ(found.strength[0], 1.0f);
+  }
+  // The same picture without noise is left as it is.
+  EXPECT_LT(estimate_bytes(demosaiced(wall, 0)).sigma[0][0], 3.0f);
+}
+
 // Kinds of pictures that have no noise, and were taken for noisy ones.
 
 // Strokes one pixel wide, in bundles.
