@@ -45,12 +45,30 @@ struct Reading {
   const float (&hidden)[kMaxChannels];
 };
 
-// Returns how many pixels of the row are invalid. The format is a template argument so that the
-// compiler can unswitch and vectorise the loop.
+// What a pixel is made of again: the result, and the source for its share of detail.
+struct Layers {
+  const Planes &source, &result;
+};
+
+// Rows of pixels, of a format that is a template argument so that the compiler can unswitch and
+// vectorise the loop.
 template <Component kComponent, int32_t kChannels, bool kBent>
-int32_t load_row(const void* row, int32_t width, const Reading& reading, Planes& planes,
-                 int32_t y) {
-  constexpr PixelFormat kFormat{kComponent, kChannels};
+struct RowsOf {
+  static constexpr PixelFormat kFormat{kComponent, kChannels};
+
+  // Returns how many pixels of the row are invalid.
+  static int32_t load(const void* row, int32_t width, const Reading& reading, Planes& planes,
+                      int32_t y);
+
+  // Row y of the target.
+  static void store(const Plan& plan, const Layers& layers, int32_t y, const ConstImage& image,
+                    const MutableImage& target);
+};
+
+template <Component kComponent, int32_t kChannels, bool kBent>
+int32_t RowsOf<kComponent, kChannels, kBent>::load(const void* row, int32_t width,
+                                                   const Reading& reading, Planes& planes,
+                                                   int32_t y) {
   constexpr bool kAlwaysValid =
       !kFormat.has_alpha() && (kComponent == Component::kU8 || kComponent == Component::kU16);
   float* out[kMaxChannels] = {};
@@ -65,35 +83,70 @@ int32_t load_row(const void* row, int32_t width, const Reading& reading, Planes&
   return invalid;
 }
 
-using LoadRow = int32_t (*)(const void*, int32_t, const Reading&, Planes&, int32_t);
-
-template <Component kComponent, bool kBent>
-LoadRow load_row_for(int32_t channels) {
-  switch (channels) {
-    case 1:
-      return load_row<kComponent, 1, kBent>;
-    case 2:
-      return load_row<kComponent, 2, kBent>;
-    case 3:
-      return load_row<kComponent, 3, kBent>;
-    default:
-      return load_row<kComponent, 4, kBent>;
+template <Component kComponent, int32_t kChannels, bool kBent>
+void RowsOf<kComponent, kChannels, kBent>::store(const Plan& plan, const Layers& layers, int32_t y,
+                                                 const ConstImage& image,
+                                                 const MutableImage& target) {
+  constexpr int32_t kColours = kFormat.colours(), kBytes = kFormat.pixel_bytes();
+  const Rect& out = target.rect;
+  const auto* from = static_cast<const uint8_t*>(pixel_at(image, out.x, y));
+  auto* to = static_cast<uint8_t*>(pixel_at(target, out.x, y));
+  const float* source = layers.source.at(0, out.x, y);
+  const float* result[kMaxChannels] = {};
+  for (int32_t c = 0; c < kColours; ++c) result[c] = layers.result.at(c, out.x, y);
+  for (int32_t x = 0; x < out.width; ++x, from += kBytes, to += kBytes) {
+    if (!pixel_is_valid(from, kFormat, plan.valid)) {
+      std::memcpy(to, from, kBytes);
+      continue;
+    }
+    const float luma = result[0][x] + plan.detail * (source[x] - result[0][x]);
+    Rgb rgb{luma, 0, 0};
+    if constexpr (kColours == 3) rgb = rgb_from_yuv({luma, result[1][x], result[2][x]});
+    const float value[kMaxChannels] = {rgb.r, rgb.g, rgb.b};
+    for (int32_t c = 0; c < kColours; ++c) {
+      store_component(to, kComponent, c, kBent ? unbent(plan.bend, value[c]) : value[c]);
+    }
+    if constexpr (kFormat.has_alpha()) {
+      constexpr int32_t kAlpha = kFormat.component_bytes(), kAt = kColours * kAlpha;
+      std::memcpy(to + kAt, from + kAt, kAlpha);
+    }
   }
 }
 
-template <bool kBent>
-LoadRow load_row_for(PixelFormat format) {
+// use(RowsOf<...>()) of the plan's format.
+template <Component kComponent, bool kBent, typename Use>
+auto with_channels(int32_t channels, const Use& use) {
+  switch (channels) {
+    case 1:
+      return use(RowsOf<kComponent, 1, kBent>());
+    case 2:
+      return use(RowsOf<kComponent, 2, kBent>());
+    case 3:
+      return use(RowsOf<kComponent, 3, kBent>());
+    default:
+      return use(RowsOf<kComponent, 4, kBent>());
+  }
+}
+
+template <bool kBent, typename Use>
+auto with_component(PixelFormat format, const Use& use) {
   switch (format.component) {
     case Component::kU8:
-      return load_row_for<Component::kU8, kBent>(format.channels);
+      return with_channels<Component::kU8, kBent>(format.channels, use);
     case Component::kU16:
-      return load_row_for<Component::kU16, kBent>(format.channels);
+      return with_channels<Component::kU16, kBent>(format.channels, use);
     case Component::kHalf:
-      return load_row_for<Component::kHalf, kBent>(format.channels);
+      return with_channels<Component::kHalf, kBent>(format.channels, use);
     case Component::kFloat:
       break;
   }
-  return load_row_for<Component::kFloat, kBent>(format.channels);
+  return with_channels<Component::kFloat, kBent>(format.channels, use);
+}
+
+template <typename Use>
+auto with_rows(const Plan& plan, const Use& use) {
+  return plan.bend.enabled != 0 ? with_component<true>(plan.format, use)
+                                : with_component<false>(plan.format, use);
 }
 
 void fill_pixel(const ConstImage& image, const Reading& reading, int32_t x, int32_t y,
@@ -159,42 +212,13 @@ void over_rows(const Rect& rect, ThreadPool& pool, const std::function<void(int3
   });
 }
 
-// What a pixel is made of again: the result, and the source for its share of detail.
-struct Layers {
-  const Planes &source, &result;
-};
-
-void store_pixel(const Plan& plan, const Layers& layers, int32_t x, int32_t y, const void* from,
-                 void* to) {
-  const PixelFormat format = plan.format;
-  if (!pixel_is_valid(from, format, plan.valid)) {
-    std::memcpy(to, from, format.pixel_bytes());
-    return;
-  }
-  float plane[kMaxChannels] = {};
-  for (int32_t c = 0; c < plan.channels; ++c) plane[c] = *layers.result.at(c, x, y);
-  plane[0] += plan.detail * (*layers.source.at(0, x, y) - plane[0]);
-  Rgb rgb{plane[0], 0, 0};
-  if (format.colours() == 3) rgb = rgb_from_yuv({plane[0], plane[1], plane[2]});
-  const float value[kMaxChannels] = {rgb.r, rgb.g, rgb.b};
-  for (int32_t c = 0; c < format.colours(); ++c) {
-    store_component(to, format.component, c,
-                    plan.bend.enabled != 0 ? unbent(plan.bend, value[c]) : value[c]);
-  }
-  if (format.has_alpha()) {
-    const int32_t bytes = format.component_bytes(), at = (format.channels - 1) * bytes;
-    std::memcpy(static_cast<uint8_t*>(to) + at, static_cast<const uint8_t*>(from) + at, bytes);
-  }
-}
-
 }  // namespace
 
 Planes planes_from_pixels(const Plan& plan, const AbiTile& tile, const Rect& rect,
                           ThreadPool& pool) {
   const ConstImage image = source_image(plan, tile);
   const Reading reading{plan.valid, plan.bend, plan.hidden};
-  const LoadRow load =
-      plan.bend.enabled != 0 ? load_row_for<true>(plan.format) : load_row_for<false>(plan.format);
+  const auto load = with_rows(plan, [](auto rows) { return &decltype(rows)::load; });
   Planes planes(plan.channels, rect);
   over_rows(rect, pool, [&](int32_t y) {
     const void* row = pixel_at(image, rect.x, y);
@@ -209,11 +233,8 @@ void pixels_from_planes(const Plan& plan, const AbiTile& tile, const Planes& sou
   const MutableImage target{plan.format,       tile.image_width,
                             tile.image_height, tile.out,
                             tile.target,       static_cast<ptrdiff_t>(tile.target_row_bytes)};
-  over_rows(tile.out, pool, [&](int32_t y) {
-    for (int32_t x = tile.out.x; x < tile.out.right(); ++x) {
-      store_pixel(plan, {source, result}, x, y, pixel_at(image, x, y), pixel_at(target, x, y));
-    }
-  });
+  const auto store = with_rows(plan, [](auto rows) { return &decltype(rows)::store; });
+  over_rows(tile.out, pool, [&](int32_t y) { store(plan, {source, result}, y, image, target); });
 }
 
 }  // namespace grainless
