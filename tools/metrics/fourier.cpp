@@ -76,10 +76,32 @@ HWY_INLINE Sample times(Sample a, float re, float im) {
   return {hn::NegMulAdd(a.im, i, hn::Mul(a.re, r)), hn::MulAdd(a.re, i, hn::Mul(a.im, r))};
 }
 
+HWY_INLINE Sample scaled(Sample a, float by) {
+  const V factor = hn::Set(D(), by);
+  return {hn::Mul(a.re, factor), hn::Mul(a.im, factor)};
+}
+
+// sum + by * a
+HWY_INLINE Sample with(Sample sum, Sample a, float by) {
+  const V factor = hn::Set(D(), by);
+  return {hn::MulAdd(a.re, factor, sum.re), hn::MulAdd(a.im, factor, sum.im)};
+}
+
+// Results q and p - q of a transform of p samples.
+HWY_INLINE void store_pair(Sample even, Sample odd, float* q, float* p_q) {
+  store(add(even, odd), q);
+  store(subtract(even, odd), p_q);
+}
+
 // -i * a
 HWY_INLINE Sample turned_back(Sample a) {
   return {a.im, hn::Neg(a.re)};
 }
+
+// Of 2 pi / 3, 2 pi / 5 and 4 pi / 5.
+constexpr float kCosine3 = -0.5F, kSine3 = 0.866025404F;
+constexpr float kCosine5 = 0.309016994F, kSine5 = 0.951056516F;
+constexpr float kCosine52 = -0.809016994F, kSine52 = 0.587785252F;
 
 // Cooley and Tukey's decimation in time by the factors of the length.
 class Lines {
@@ -130,9 +152,35 @@ class Lines {
       const Sample a = turned(w, 0), b = turned(w, 1);
       store(add(a, b), w.out);
       store(subtract(a, b), w.out + w.out_step);
+    } else if (factor.p == 3) {
+      three(w);
+    } else if (factor.p == 5) {
+      five(w);
     } else {
       odd(factor, w);
     }
+  }
+
+  HWY_INLINE void three(const Wing& w) const {
+    const Sample a = turned(w, 0), b = turned(w, 1), c = turned(w, 2);
+    const Sample sum = add(b, c);
+    store(add(a, sum), w.out);
+    store_pair(with(a, sum, kCosine3), turned_back(scaled(subtract(b, c), kSine3)),
+               w.out + w.out_step, w.out + 2 * w.out_step);
+  }
+
+  HWY_INLINE void five(const Wing& w) const {
+    const Sample a = turned(w, 0), b = turned(w, 1), c = turned(w, 2), e = turned(w, 3);
+    const Sample f = turned(w, 4);
+    const Sample near = add(b, f), far = add(c, e);
+    const Sample near_odd = subtract(b, f), far_odd = subtract(c, e);
+    store(add(a, add(near, far)), w.out);
+    store_pair(with(with(a, near, kCosine5), far, kCosine52),
+               turned_back(with(scaled(near_odd, kSine5), far_odd, kSine52)), w.out + w.out_step,
+               w.out + 4 * w.out_step);
+    store_pair(with(with(a, near, kCosine52), far, kCosine5),
+               turned_back(with(scaled(near_odd, kSine52), far_odd, -kSine5)),
+               w.out + 2 * w.out_step, w.out + 3 * w.out_step);
   }
 
   HWY_INLINE void four(const Wing& w) const {
@@ -193,9 +241,7 @@ class Lines {
   static HWY_INLINE void both(const LineTables::Factor& factor, const Wing& w, ptrdiff_t q,
                               Sample even, Sample odd) {
     if (q > factor.p / 2) return;
-    const Sample part = turned_back(odd);
-    store(add(even, part), w.out + q * w.out_step);
-    store(subtract(even, part), w.out + (factor.p - q) * w.out_step);
+    store_pair(even, turned_back(odd), w.out + q * w.out_step, w.out + (factor.p - q) * w.out_step);
   }
 
   const LineTables& tables_;
@@ -351,31 +397,41 @@ LineTables::Factor tables_of(int32_t p) {
   return factor;
 }
 
-// The chirps' own transform, in double precision by its definition's halves.
+// The chirps' own transform, in double precision by its definition's parts.
 void transform_exactly(std::vector<double>& re, std::vector<double>& im) {
   const size_t size = re.size();
   if (size == 1) return;
-  std::vector<double> parts[2][2];
+  const auto p = size_t(factors_of(int32_t(size)).back()), m = size / p;
+  std::vector<std::vector<double>> part_re(p), part_im(p);
   for (size_t k = 0; k < size; ++k) {
-    parts[k % 2][0].push_back(re[k]);
-    parts[k % 2][1].push_back(im[k]);
+    part_re[k % p].push_back(re[k]);
+    part_im[k % p].push_back(im[k]);
   }
-  for (auto& part : parts) transform_exactly(part[0], part[1]);
-  for (size_t k = 0; k < size / 2; ++k) {
-    const double angle = -2 * std::numbers::pi * double(k) / double(size);
-    const double c = std::cos(angle), s = std::sin(angle);
-    const double a = parts[1][0][k] * c - parts[1][1][k] * s;
-    const double b = parts[1][0][k] * s + parts[1][1][k] * c;
-    re[k] = parts[0][0][k] + a;
-    im[k] = parts[0][1][k] + b;
-    re[k + size / 2] = parts[0][0][k] - a;
-    im[k + size / 2] = parts[0][1][k] - b;
+  for (size_t r = 0; r < p; ++r) transform_exactly(part_re[r], part_im[r]);
+  for (size_t k = 0; k < size; ++k) {
+    re[k] = im[k] = 0;
+    for (size_t r = 0; r < p; ++r) {
+      const double angle = -2 * std::numbers::pi * double(r * k % size) / double(size);
+      const double c = std::cos(angle), s = std::sin(angle);
+      re[k] += part_re[r][k % m] * c - part_im[r][k % m] * s;
+      im[k] += part_re[r][k % m] * s + part_im[r][k % m] * c;
+    }
   }
+}
+
+// The least length of fast factors that a convolution of `size` samples fits in.
+int32_t convolution_length(int32_t size) {
+  const auto least = uint32_t(2 * size - 1);
+  uint32_t best = std::bit_ceil(least);
+  for (const uint32_t odd : {3U, 5U, 9U, 15U}) {
+    best = std::min(best, odd * std::bit_ceil((least + odd - 1) / odd));
+  }
+  return int32_t(best);
 }
 
 void add_chirps(LineTables& tables) {
   const int64_t size = tables.size;
-  const auto length = int32_t(std::bit_ceil(uint32_t(2 * size - 1)));
+  const int32_t length = convolution_length(tables.size);
   tables.convolution = std::make_unique<LineTables>(length);
   std::vector<double> re(size_t(length), 0.0), im(size_t(length), 0.0);
   for (int64_t k = 0; k < size; ++k) {

@@ -39,7 +39,7 @@ struct LineTables {
   std::vector<Factor> factors;
   std::vector<float> cosines, sines;  // of 2 pi k / size
   // Lengths with a large prime factor, by Bluestein's chirps: n k = (n^2 + k^2 - (n - k)^2) / 2
-  // makes the transform a convolution, which a transform of a power of two does.
+  // makes the transform a convolution, which a longer transform of small factors does.
   std::unique_ptr<LineTables> convolution;
   std::vector<float> chirp_re, chirp_im;    // exp(-pi i k^2 / size)
   std::vector<float> kernel_re, kernel_im;  // transformed, over the convolution's length
