@@ -1,59 +1,55 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The benchmark on the CPU, next to OpenCV and Tampere's bm3d: bench.py OUT_DIR [--peers | --large]
-[--runs N]
+"""The benchmark on the CPU, beside OpenCV, Tampere's bm3d and G'MIC: bench.py OUT_DIR [--peers |
+--large] [--runs N] [--page]
 
-Peers: the same noisy 512×512 picture (python3-skimage's camera, Gaussian noise of sigma 25, seeded,
-rounded to 8 bits) goes to each program, in turns, and each runs on all cores. Peers are timed
-around the call; ours is the program's own count of seconds from pixels in memory to pixels in
-memory (upload + kernels + download), so neither side pays for starting a process or reading files.
-Medians of N runs. OpenCV gets the best of a few filter strengths, which its speed does not depend
-on.
+Peers: the same noisy 512×512 pictures (python3-skimage's camera and astronaut, Gaussian noise of
+sigma 25, seeded, rounded to 8 bits) go to each program, in turns, and each runs on all cores.
+Seconds are the processor's and those of the clock, medians of N runs: of whole processes, or of the
+call of a library. Peers get the best of a few filter strengths.
 
 Large: a 24-megapixel RGB picture (6000×4000), once a method: seconds, and the process's peak of
 resident memory.
 
-The table goes to stdout, all numbers to OUT_DIR/bench.json.
+The table goes to stdout, all numbers to OUT_DIR/bench.json; with --page, which does both, to
+tools/bench/results/processor.json, too, of which docs/performance.md is made.
 """
 
 import argparse
+import datetime
 import json
 import os
 import pathlib
 import platform
-import statistics
 import subprocess
-import time
+import sys
 
 import numpy
 from PIL import Image
-from skimage import data, metrics
+from skimage import data
 
+import bench_peers
 from steps import fail, step
 
-SIGMA, SEED = 25, 1
 NLM = ["--method", "nlm", "--search", "21", "--patch", "7"]
 BM3D = ["--method", "bm3d", "--quality", "normal"]
+FAST = ["--method", "bm3d", "--quality", "fast"]
+DCT = ["--method", "dct"]
 LARGE_WIDTH, LARGE_HEIGHT, LARGE_SIGMA = 6000, 4000, 10
 LARGE_LIMIT = 2 << 30
-
-
-def add_noise(clean, sigma):
-    noise = numpy.random.default_rng(SEED).standard_normal(clean.shape, dtype=numpy.float32)
-    return numpy.clip(numpy.rint(clean + sigma * noise), 0, 255).astype(numpy.uint8)
 
 
 class Grainless:
     def __init__(self, folder, noisy, sigma, options):
         suffix = "pgm" if noisy.ndim == 2 else "ppm"
         self.input, self.output = folder / f"noisy.{suffix}", folder / f"denoised.{suffix}"
-        self.peak = folder / "peak"
+        self.usage = folder / "usage"
         Image.fromarray(noisy).save(self.input)
         # A child of this process would start with this process's own peak: time(1) stands between.
         self.command = [
             "/usr/bin/time",
-            "--format=%M",
-            f"--output={self.peak}",
+            "--format=%M %U %S",
+            f"--output={self.usage}",
             "grainless",
             "--device",
             "cpu",
@@ -80,118 +76,16 @@ class Grainless:
         return seconds["upload"] + seconds["kernels"] + seconds["download"]
 
     def peak_bytes(self):
-        return int(self.peak.read_text(encoding="utf-8")) * 1024
+        return int(self.usage.read_text(encoding="utf-8").split()[0]) * 1024
 
-    def picture(self):
-        return numpy.asarray(Image.open(self.output))
-
-
-class Call:
-    """A peer: a function from the noisy picture to the denoised one."""
-
-    def __init__(self, function):
-        self.function, self.result = function, None
-
-    def run(self):
-        started = time.perf_counter()
-        self.result = self.function()
-        return time.perf_counter() - started
-
-    def picture(self):
-        return self.result
-
-
-def psnr(clean, picture):
-    return metrics.peak_signal_noise_ratio(clean, picture, data_range=255)
-
-
-def opencv(clean, noisy):
-    import cv2  # in the benchmark's own environment only
-
-    strengths = [SIGMA * factor for factor in (0.6, 0.8, 1.0, 1.2)]
-    best = max(
-        strengths, key=lambda h: psnr(clean, cv2.fastNlMeansDenoising(noisy, None, h, 7, 21))
-    )
-    return f"OpenCV {cv2.__version__}, h {best:g}", Call(
-        lambda: cv2.fastNlMeansDenoising(noisy, None, best, 7, 21)
-    )
-
-
-def tampere(noisy):
-    import bm3d  # in the benchmark's own environment only
-    from importlib.metadata import version
-
-    scaled = noisy / 255.0
-
-    def denoise():
-        return numpy.clip(
-            numpy.rint(bm3d.bm3d(scaled, SIGMA / 255, profile="np") * 255), 0, 255
-        ).astype(numpy.uint8)
-
-    return f"bm3d {version('bm3d')}, np", Call(denoise)
-
-
-def alternate(contenders, runs):
-    """Median seconds of each; every contender runs once to warm up, then all take turns."""
-    for contender in contenders:
-        contender.run()
-    seconds = [[] for _ in contenders]
-    for _ in range(runs):
-        for times, contender in zip(seconds, contenders):
-            times.append(contender.run())
-    return [statistics.median(times) for times in seconds]
-
-
-def compare(task, ours, peer_name, peer, clean, runs):
-    step(f"{task}: {runs} runs each, in turns with {peer_name}")
-    our_seconds, peer_seconds = alternate([ours, peer], runs)
-    return {
-        "task": task,
-        "peer": peer_name,
-        "grainless_seconds": our_seconds,
-        "peer_seconds": peer_seconds,
-        "ratio": peer_seconds / our_seconds,
-        "runs": runs,
-        "grainless_psnr": psnr(clean, ours.picture()),
-        "peer_psnr": psnr(clean, peer.picture()),
-        "grainless_report": ours.report,
-    }
-
-
-def run_peers(folder, runs):
-    clean = data.camera()
-    noisy = add_noise(clean, SIGMA)
-    rows = [
-        compare(
-            "NLM 512×512 grey, 21×21 / 7×7",
-            Grainless(folder, noisy, SIGMA, NLM),
-            *opencv(clean, noisy),
-            clean,
-            runs,
-        ),
-        compare(
-            "BM3D normal 512×512 grey",
-            Grainless(folder, noisy, SIGMA, BM3D),
-            *tampere(noisy),
-            clean,
-            runs,
-        ),
-    ]
-    print(f"\n{'':32}{'Grainless':>18}{'peer':>18}{'ratio':>8}   peer")
-    print(f"{'':32}{'s':>9}{'dB':>9}{'s':>9}{'dB':>9}")
-    for row in rows:
-        print(
-            f"{row['task']:32}{row['grainless_seconds']:9.3f}{row['grainless_psnr']:9.2f}"
-            f"{row['peer_seconds']:9.3f}{row['peer_psnr']:9.2f}{row['ratio']:7.1f}x   {row['peer']}",
-            flush=True,
-        )
-    return rows
+    def processor_seconds(self):
+        return sum(map(float, self.usage.read_text(encoding="utf-8").split()[1:]))
 
 
 def large_picture():
     tile = data.astronaut()
     repeats = (-(-LARGE_HEIGHT // tile.shape[0]), -(-LARGE_WIDTH // tile.shape[1]), 1)
-    return add_noise(numpy.tile(tile, repeats)[:LARGE_HEIGHT, :LARGE_WIDTH], LARGE_SIGMA)
+    return bench_peers.add_noise(numpy.tile(tile, repeats)[:LARGE_HEIGHT, :LARGE_WIDTH], LARGE_SIGMA)
 
 
 def run_large(folder):
@@ -199,8 +93,13 @@ def run_large(folder):
     noisy = large_picture()
     rows = []
     title = "24 megapixels RGB, 8 bits"
-    print(f"\n{title:32}{'compute s':>11}{'total s':>9}{'peak MiB':>10}   within 2 GiB")
-    for name, options in (("NLM 21×21 / 7×7", NLM), ("BM3D normal", BM3D)):
+    print(f"\n{title:32}{'compute s':>11}{'total s':>9}{'processor s':>13}{'peak MiB':>10}   within 2 GiB")
+    for name, options in (
+        ("BM3D, normal", BM3D),
+        ("BM3D, fast", FAST),
+        ("NLM 21×21 / 7×7", NLM),
+        ("DCT", DCT),
+    ):
         step(f"{name} on it, once: this can take minutes")
         ours = Grainless(folder, noisy, LARGE_SIGMA, options)
         seconds = ours.run()
@@ -210,13 +109,15 @@ def run_large(folder):
             {
                 "task": name,
                 "compute_seconds": seconds,
+                "processor_seconds": ours.processor_seconds(),
                 "peak_bytes": peak,
                 "fits": fits,
                 "grainless_report": ours.report,
             }
         )
         print(
-            f"{name:32}{seconds:11.1f}{ours.report['seconds']['total']:9.1f}{peak / 2**20:10.0f}"
+            f"{name:32}{seconds:11.1f}{ours.report['seconds']['total']:9.1f}"
+            f"{ours.processor_seconds():13.1f}{peak / 2**20:10.0f}"
             f"   {'yes' if fits else 'NO'}",
             flush=True,
         )
@@ -230,28 +131,49 @@ def processor():
     return platform.machine()
 
 
+def write_page(result):
+    """The results file of docs/performance.md, and the page."""
+    sources = pathlib.Path(__file__).parents[2]
+    results = sources / "tools/bench/results"
+    results.mkdir(exist_ok=True)
+    for row in result["large"]:
+        del row["grainless_report"]
+    text = json.dumps(result, indent=1, ensure_ascii=False)
+    (results / "processor.json").write_text(text + "\n", encoding="utf-8")
+    subprocess.run([sources / "tools/dev/performance.py", sources], check=True)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench")
     parser.add_argument("folder", type=pathlib.Path, help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--peers", action="store_true", help="only the comparison with OpenCV and bm3d"
-    )
+    parser.add_argument("--peers", action="store_true", help="only the comparison with other programs")
     parser.add_argument("--large", action="store_true", help="only the 24-megapixel picture")
-    parser.add_argument(
-        "--runs", type=int, default=5, help="timed runs of each in the comparison (5)"
-    )
+    parser.add_argument("--page", action="store_true", help="both, for docs/performance.md")
+    parser.add_argument("--runs", type=int, default=5, help="timed runs of each in the comparison (5)")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    both = arguments.peers == arguments.large
-    result = {"processor": processor(), "cores": os.cpu_count()}
-    print(f"{result['processor']}, {result['cores']} cores")
+    both = arguments.page or arguments.peers == arguments.large
+    result = {
+        "machine": f"{processor()}, {os.cpu_count()} cores",
+        "cores": os.cpu_count(),
+        "date": datetime.date.today().isoformat(),
+        "command": " ".join(["./dev bench", *sys.argv[2:]]),
+        "version": bench_peers.version().capitalize(),
+        "load": os.getloadavg()[1],
+        "sigma": bench_peers.SIGMA,
+        "runs": arguments.runs,
+    }
+    print(result["machine"])
     if both or arguments.peers:
-        result["peers"] = run_peers(arguments.folder, arguments.runs)
+        result["peers"] = bench_peers.compare(arguments.folder, arguments.runs)
+        bench_peers.print_rows(result["peers"])
     if both or arguments.large:
         result["large"] = run_large(arguments.folder)
     report = arguments.folder / "bench.json"
     report.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     step(f"all numbers: {report}")
+    if arguments.page:
+        write_page(result)
 
 
 if __name__ == "__main__":
