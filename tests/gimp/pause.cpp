@@ -8,13 +8,15 @@
 //            it, and the filter goes on when somebody deletes that (meanwhile.py).
 //   refuse   "2": GIMP takes the first drawable's new pixels and refuses the second's.
 //   environment  lines of NAME=VALUE, for filters that start from now on.
-//   disk-full  whatever is in it: no regular file takes another byte from the filter.
+//   disk-full  whatever is in it: no regular file takes another byte from the filter, but for GTK's
+//   own.
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -66,12 +68,20 @@ __attribute__((constructor)) void set_environment() {
   }
 }
 
+// Icons on their way through gdk-pixbuf 2.44 (GIMP 3.2): without them GTK itself ends the program.
+bool is_of_gtk(int file) {
+  std::error_code ignored;
+  const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(file), ignored);
+  return path.filename().string().starts_with("gdk-pixbuf-");
+}
+
 // As the kernel says it. Others than the filter go on writing: the tests talk through files.
 bool disk_is_full(int file) {
   if (std::strcmp(program_invocation_short_name, "grainless") != 0) return false;
   struct stat status{};
   if (std::getenv("GRAINLESS_PAUSE") == nullptr || fstat(file, &status) != 0) return false;
   if (!S_ISREG(status.st_mode) || access((folder() / "disk-full").c_str(), F_OK) != 0) return false;
+  if (is_of_gtk(file)) return false;
   errno = ENOSPC;
   return true;
 }
@@ -88,6 +98,12 @@ ssize_t write(int file, const void* bytes, size_t count) {
 ssize_t writev(int file, const iovec* pieces, int count) {
   if (disk_is_full(file)) return -1;
   return original<ssize_t (*)(int, const iovec*, int)>("writev")(file, pieces, count);
+}
+
+// The C library's own streams don't come by write().
+int fflush(FILE* stream) {
+  if (stream != nullptr && disk_is_full(fileno(stream))) return EOF;
+  return original<int (*)(FILE*)>("fflush")(stream);
 }
 
 int gimp_progress_init(const char* message) {
