@@ -267,6 +267,16 @@ double LayersPreview::loaded() const {
 
 bool LayersPreview::ready(const ui::PreviewJob& job) {
   if (!unreadable_.ok()) return true;  // denoise() says why
+  bool is_ready = true;
+  const Status status = guard([&] { is_ready = get_ready(job); });
+  if (!status.ok()) {
+    const std::lock_guard lock(mutex_);
+    unreadable_ = status;
+  }
+  return is_ready;
+}
+
+bool LayersPreview::get_ready(const ui::PreviewJob& job) {
   const std::optional<NoiseModel> known = known_noise(job.params);
   const double most = job.params.auto_sigma ? kMostNoise : job.params.sigma;
   const NoiseModel noise =

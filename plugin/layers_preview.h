@@ -85,6 +85,7 @@ class LayersPreview {
   };
   // A layer that is alone may be held in parts; it is measured while it passes by.
   bool in_parts() const { return !layers_.front()->is_whole(); }
+  bool get_ready(const ui::PreviewJob& job);
   bool load_shown(const Rect& first, int32_t level, int64_t end);
   bool load_rest(int64_t end);
   bool survey_some(int64_t end);

@@ -88,11 +88,25 @@ Status merge(GimpImage* image, const Tasks& tasks) {
   return {};
 }
 
+// All is done by then: what fails here is no failure of the filter.
 void report(const Tasks& tasks, bool talk) {
   for (const auto& task : tasks) {
-    if (!append_report(task->report())) g_message(_("The report could not be written."));
-    if (talk) tell(task->report());
+    bool written = false;
+    const Status status = guard([&] {
+      written = append_report(task->report());
+      if (talk) tell(task->report());
+    });
+    if (!status.ok() || !written) g_message("%s", _("The report could not be written."));
   }
+}
+
+// As a sentence, where there is memory for one.
+Status said(Status status) {
+  if (status.code() != ErrorCode::kOutOfMemory) return status;
+  (void)guard([&] {
+    status = {status.code(), _("There is not enough memory for that, so nothing was denoised.")};
+  });
+  return status;
 }
 
 // Computes everything before the first drawable changes: an error, a cancel or a change of the
@@ -111,7 +125,7 @@ Status denoise(Job& job, const Params& params, const ui::WorkMonitor* monitor, b
     if (status.ok()) status = merge(job.image(), tasks);
     if (status.ok()) report(tasks, talk);
   });
-  return guarded.ok() ? status : guarded;
+  return said(guarded.ok() ? status : guarded);
 }
 
 Status add_effects(const Job& job, const Params& params) {
@@ -152,7 +166,7 @@ GimpValueArray* run(const Call& call, const MakeJob& make_job) {
   }
   const std::optional<Status> status = run_in_dialog(call, *job);
   if (!status) return answer(call.procedure, GIMP_PDB_CANCEL, {});
-  return answer(call.procedure, pdb_status(status->code()), status->message());
+  return answer(call.procedure, pdb_status(status->code()), said(*status).message());
 }
 
 // Drawables that are denoised one by one; the topmost visible one is shown.
@@ -181,7 +195,8 @@ GimpValueArray* guarded(GimpProcedure* procedure, GimpDrawable** drawables, cons
   const auto count = gimp_core_object_array_get_length(reinterpret_cast<GObject**>(drawables));
   GimpValueArray* values = nullptr;
   const Status status = guard([&] { values = body(Drawables(drawables, drawables + count)); });
-  return status.ok() ? values : answer(procedure, GIMP_PDB_EXECUTION_ERROR, status.message());
+  if (status.ok()) return values;
+  return answer(procedure, GIMP_PDB_EXECUTION_ERROR, said(status).message());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "engine/module_version.h"
 #include "engine/params/preset_folder.h"
 #include "module_dir.h"
+#include "ui/status_text.h"
 
 namespace grainless {
 
@@ -30,9 +31,13 @@ UndoGroup::~UndoGroup() {
 }
 
 void tell(const RunReport& report) {
-  if (!report.engine.note.empty()) g_message("%s", report.engine.note.c_str());
+  if (!report.engine.note.empty()) {
+    g_message("%s", ui::capitalized(report.engine.note).c_str());
+  }
   if (report.params.device == "auto" || report.params.device == "cpu") return;
-  for (const std::string& reason : report.engine.fallbacks) g_message("%s", reason.c_str());
+  for (const std::string& reason : report.engine.fallbacks) {
+    g_message("%s", ui::capitalized(reason).c_str());
+  }
 }
 
 // Names and numbers only: nothing to translate.

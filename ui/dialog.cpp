@@ -106,7 +106,10 @@ class Dialog {
     }
     state_.view = preview_->view();
     state_.zoom = preview_->viewport().fits() ? 0 : preview_->viewport().zoom();
-    if (!(state_ == known_)) save_dialog_state(places_.state, state_);
+    // The dialog ends, whatever becomes of that.
+    (void)guard([&] {
+      if (!(state_ == known_)) save_dialog_state(places_.state, state_);
+    });
   }
 
   void show_as_before() {
@@ -137,14 +140,17 @@ class Dialog {
     look_at_layer(false);
   }
 
+  void end(const Status& why) {
+    ended_ = why;
+    gtk_dialog_response(GTK_DIALOG(dialog_), GTK_RESPONSE_CANCEL);
+  }
+
   void look_at_layer(bool thorough) {
     if (working_ || ended_ || watch_ == 0) return;
-    const Situation situation = preview_->look_at_layer(thorough);
-    if (!situation.end.empty()) {
-      ended_ = Status{ErrorCode::kBadInput, situation.end};
-      gtk_dialog_response(GTK_DIALOG(dialog_), GTK_RESPONSE_CANCEL);
-      return;
-    }
+    Situation situation;
+    const Status looked = guard([&] { situation = preview_->look_at_layer(thorough); });
+    if (!looked.ok()) return end(looked);
+    if (!situation.end.empty()) return end({ErrorCode::kBadInput, situation.end});
     update_controls();
     layers_->set_remark(situation.remark);
     if (refusal_ == situation.refusal) return;

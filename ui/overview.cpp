@@ -109,7 +109,8 @@ void Overview::render() {
 }
 
 gboolean Overview::draw(cairo_t* cairo) {
-  if (thumbnail_ == nullptr) render();
+  // Nothing may be thrown through GTK, and the next time there may be memory for it.
+  if (thumbnail_ == nullptr && !guard([this] { render(); }).ok()) return TRUE;
   cairo_set_source_surface(cairo, thumbnail_, 0, 0);
   cairo_paint(cairo);
   const Rect visible = preview_.viewport().visible();

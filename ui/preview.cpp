@@ -77,13 +77,20 @@ Preview::Preview(PreviewSource& source, Listener listener)
   start_loading();
 }
 
+// What GLib and GTK call: nothing may be thrown through them, as where memory is short.
+
 // Below GTK's redraws, so that reading a large layer never delays them.
 void Preview::start_loading() {
   if (loader_ != 0) return;
   loader_ = g_idle_add_full(
       G_PRIORITY_LOW,
-      [](gpointer self) -> gboolean { return static_cast<Preview*>(self)->load_slice(); }, this,
-      nullptr);
+      [](gpointer data) -> gboolean {
+        auto* self = static_cast<Preview*>(data);
+        bool more = false;
+        if (!guard([&] { more = self->load_slice(); }).ok()) self->loader_ = 0;
+        return more;
+      },
+      this, nullptr);
 }
 
 Preview::~Preview() {
@@ -105,7 +112,7 @@ void Preview::post(std::function<void()> body) const {
       G_PRIORITY_DEFAULT,
       [](gpointer data) -> gboolean {
         auto* call = static_cast<Call*>(data);
-        if (call->alive.lock()) call->body();
+        if (call->alive.lock()) (void)guard(call->body);
         return G_SOURCE_REMOVE;
       },
       new Call{alive_, std::move(body)}, [](gpointer data) { delete static_cast<Call*>(data); });
@@ -155,7 +162,8 @@ void Preview::connect() {
   on("size-allocate", G_CALLBACK(+[](GtkWidget*, GdkRectangle*, Self self) { self->resized(); }));
   on("notify::scale-factor",
      G_CALLBACK(+[](GObject*, GParamSpec*, Self self) { self->resized(); }));
-  on("map", G_CALLBACK(+[](GtkWidget*, Self self) { self->follow_colours(); }));
+  on("map",
+     G_CALLBACK(+[](GtkWidget*, Self self) { (void)guard([&] { self->follow_colours(); }); }));
   on("button-press-event", G_CALLBACK(+[](GtkWidget*, GdkEventButton* event, Self self) {
        return self->pressed(*event);
      }));
@@ -252,7 +260,7 @@ void Preview::schedule() {
         [](gpointer data) -> gboolean {
           auto* self = static_cast<Preview*>(data);
           self->timer_ = 0;
-          self->pump();
+          (void)guard([&] { self->pump(); });
           return G_SOURCE_REMOVE;
         },
         this);
@@ -341,8 +349,11 @@ gboolean Preview::draw(cairo_t* cairo) {
   cairo_save(cairo);
   cairo_scale(cairo, 1.0 / scale(), 1.0 / scale());
   const bool both = view_ == View::kSideBySide;
-  canvas_.draw(cairo, original_shown_ && !both ? View::kOriginal : view_,
-               {width(), height(), scale()}, split_);
+  // Nothing may be thrown through GTK, and the next time there may be memory for it.
+  (void)guard([&] {
+    canvas_.draw(cairo, original_shown_ && !both ? View::kOriginal : view_,
+                 {width(), height(), scale()}, split_);
+  });
   cairo_restore(cairo);
   log_delay();
   // GTK draws the picture anew when the focus comes, goes or begins to show, and not its frame.

@@ -11,7 +11,7 @@ import changes
 from card_faults import Installed
 from faults import judge
 from harness import QUICK, SUCCESS, add_layer, call, denoise, native_pixels, new_image
-from pauses import FOLDER, STAGES, clear, environment, meanwhile
+from pauses import FOLDER, MEMORY, STAGES, clear, environment, meanwhile, no_memory
 
 STACK = {"procedure": "plug-in-grainless-denoise-stack", "auto_sigma": False, "sigma": 12.0, "search": 5, "depth": 1}
 REFUSED = Gimp.PDBStatusType.EXECUTION_ERROR
@@ -169,6 +169,55 @@ def check_killed(stage, arguments, count):
           f"{status.value_nick}: {message}", problem)
 
 
+MEASURED = QUICK | {"auto_sigma": True}
+
+
+def check_memory(stage, count, size, arguments, layers):
+    """An allocation fails: one sentence and no pixel changed, or the same pixels without it. Whether one was refused."""
+    image, chosen, _ = new_picture(layers)
+    assert call(image, chosen, **arguments)[0] == SUCCESS
+    expected = pixels_of(image)
+    image, chosen, _ = new_picture(layers)
+    before = pixels_of(image)
+    with no_memory(stage, count, size) as failed:
+        status, message = call(image, chosen, **arguments)
+        refused = failed()
+    after = pixels_of(image)
+    done = status == SUCCESS and same(after, expected)
+    told = status == REFUSED and "enough memory" in message and "\n" not in message.strip() and same(after, before)
+    said = "done" if status == SUCCESS else f"{status.value_nick}: {message}"
+    return refused, said, "" if done or (told and not image.is_dirty()) else "not so"
+
+
+def check_memory_at(stage, arguments, layers):
+    """The first allocations of that stage as large as a part of the picture, one at a time; then all from the first on."""
+    seen, problems = [], []
+    for count in ("1", "2", "3", "4", "1+"):
+        refused, said, problem = check_memory(MEMORY[stage], count, 4096, arguments, layers)
+        if refused:
+            seen.append(said)
+        if problem:
+            problems.append(f"allocation {count}: {problem} ({said})")
+    judge("out of host memory" + (", stack" if layers > 1 else ""), stage, "batch",
+          "one sentence and no pixel changes, or the same pixels without it", "; ".join(dict.fromkeys(seen)),
+          "; ".join(problems) if problems else "" if seen else "nothing asked for memory")
+
+
+def check_any_memory(arguments, layers):
+    """A spread of all allocations, small ones too."""
+    problems, count, tried = [], 1, 0
+    while True:
+        refused, said, problem = check_memory("begin 0", str(count), 1, arguments, layers)
+        if problem:
+            problems.append(f"allocation {count}: {problem} ({said})")
+        if not refused:
+            break
+        count, tried = count + 1 + count // 3, tried + 1
+    judge("out of host memory at an allocation" + (", stack" if layers > 1 else ""), "anywhere, one by one", "batch",
+          "one sentence and no pixel changes, or the same pixels without it", f"as expected at {tried} of {count}",
+          "; ".join(problems))
+
+
 def settings_file(name):
     folder = pathlib.Path(Gimp.directory()) / "plug-in-settings"
     folder.mkdir(exist_ok=True)
@@ -258,4 +307,10 @@ def cases():
         yield f"fault: kill -9 at the {stage}, stack", lambda at=stage: check_killed(at, STACK, 3)
     for fault, contents in SETTINGS.items():
         yield f"fault: {fault}", lambda f=fault, c=contents: check_settings(f, c)
+    for layers, measured in ((1, MEASURED), (3, STACK | {"auto_sigma": True})):
+        kind = ", stack" if layers > 1 else ""
+        for stage in MEMORY:
+            yield (f"fault: out of memory, {stage}{kind}",
+                   lambda at=stage, a=measured, n=layers: check_memory_at(at, a, n))
+        yield f"fault: out of memory anywhere{kind}", lambda a=measured, n=layers: check_any_memory(a, n)
     yield from card_cases()

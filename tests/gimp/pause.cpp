@@ -10,17 +10,23 @@
 //   environment  lines of NAME=VALUE, for filters that start from now on.
 //   disk-full  whatever is in it: no regular file takes another byte from the filter, but for GTK's
 //   own.
+//   no-memory  "progress 0.5 3 4096": of the allocations of 4096 bytes and more that the filter's
+//            own code makes from this stage on, the third fails; "3+": and all after it. The stage
+//            "start 0" is the process's first moment. The file `failed` tells that one has failed.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string>
 
 namespace {
@@ -39,8 +45,36 @@ Function original(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
+// Memory that is refused.
+std::atomic<bool> refusing{false};
+std::atomic<long> until_refused{0};
+size_t refused_bytes = 0;
+bool refused_ever_after = false;
+char refused_path[4096];  // where nothing may be allocated
+
+void refuse_from(const std::string& name, double value) {
+  if (refusing || std::strcmp(program_invocation_short_name, "grainless") != 0) return;
+  std::ifstream file(folder() / "no-memory");
+  std::string wanted, count;
+  double from = 0;
+  if (!(file >> wanted >> from >> count >> refused_bytes) || wanted != name || value < from) return;
+  std::snprintf(refused_path, sizeof refused_path, "%s", (folder() / "failed").c_str());
+  until_refused = std::stol(count);
+  refused_ever_after = count.back() == '+';
+  refusing = true;
+}
+
+void expect_memory(size_t bytes) {
+  if (!refusing || bytes < refused_bytes) return;
+  const long left = --until_refused;
+  if (left > 0 || (left < 0 && !refused_ever_after)) return;
+  close(open(refused_path, O_WRONLY | O_CREAT, 0600));
+  throw std::bad_alloc();
+}
+
 // Holds the filter when the test has asked for this stage and `value` of it.
 void stage(const std::string& name, double value) {
+  refuse_from(name, value);
   const fs::path at = folder() / "at";
   std::ifstream file(at);
   std::string wanted;
@@ -59,6 +93,7 @@ int merges = 0;
 
 __attribute__((constructor)) void set_environment() {
   if (std::getenv("GRAINLESS_PAUSE") == nullptr) return;
+  refuse_from("start", 0);
   std::ifstream file(folder() / "environment");
   for (std::string line; std::getline(file, line);) {
     const size_t equals = line.find('=');
@@ -88,6 +123,35 @@ bool disk_is_full(int file) {
 
 }  // namespace
 
+// GLib's memory comes from malloc(), and GLib ends the process where there is none.
+void* operator new(size_t bytes) {
+  expect_memory(bytes);
+  void* memory = std::malloc(bytes != 0 ? bytes : 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  expect_memory(bytes);
+  const auto unit = static_cast<size_t>(alignment);
+  void* memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
 extern "C" {
 
 ssize_t write(int file, const void* bytes, size_t count) {
@@ -108,6 +172,7 @@ int fflush(FILE* stream) {
 
 int gimp_progress_init(const char* message) {
   merges = 0;
+  refuse_from("begin", 0);
   return original<int (*)(const char*)>("gimp_progress_init")(message);
 }
 

@@ -73,6 +73,20 @@ def host_memory(mebibytes):
     return environment(GRAINLESS_HOST_MEMORY=mebibytes)
 
 
+@contextlib.contextmanager
+def no_memory(stage, count, size):
+    """Filters inside get no memory from there on (pause.cpp); yields whether one has asked for it."""
+    failed = FOLDER / "failed"
+    failed.unlink(missing_ok=True)
+    with asked("no-memory", f"{stage} {count} {size}"):
+        yield failed.exists
+
+
+# Stage, as users would call it → where in the process, and the size of what is refused: a layer's pixels in these tests.
+MEMORY = {"reading the layer": "begin 0", "measuring its noise": "progress 0.04", "tiles": "progress 0.07",
+          "writing": "progress 0.97"}
+
+
 def disk_full():
     """No file takes another byte from the filter."""
     return asked("disk-full", "")

@@ -18,7 +18,7 @@ import pauses
 from card_faults import Installed
 from desktop import click, find, find_all, wait_for
 from faults import judge
-from pauses import STAGES, disk_full, environment, host_memory, meanwhile
+from pauses import MEMORY, STAGES, disk_full, environment, host_memory, meanwhile, no_memory
 from session import Session, Window, active_title, preset_menu
 from steps import run_steps
 
@@ -236,6 +236,63 @@ def bad_settings(session, fault, contents):
     judge(fault, "begin", "dialog", "the defaults are used", f"{shown}, {answer['status']}", "" if ok else "not so")
 
 
+ENOUGH = 4096  # bytes of an allocation that is worth refusing: parts of the picture, and buffers of files
+
+
+def opens_without_memory(session, subject, layers):
+    """Each allocation while the dialog opens, reads, measures and computes its preview: the dialog says so, or it ends with
+    a sentence, or it does without."""
+    seen, problems, count = [], [], 1
+    while True:
+        settings_file(subject).write_text(QUICK[subject].replace("auto-sigma no", "auto-sigma yes"), encoding="utf-8")
+        picture = session.ask("open_fault_picture", layers)
+        with no_memory("start 0", count, ENOUGH) as failed:
+            session.start("run_filter", subject[1])
+            end = session.work / f"answer{session.number}.json"
+            window = Window.__new__(Window)
+            window.session, window.title = session, subject[0]
+            wait_for("the preview, or what stands for it", lambda: end.exists() or (
+                window.root and window.label("Preview by", "ut of memory", "enough memory")))
+            said = "" if end.exists() else window.label("ut of memory", "enough memory") or "previewed"
+            answer = window.gone() if end.exists() else window.end("Cancel")
+            refused = failed()
+        if not refused:
+            break
+        said = said or f"{answer['status']}: {answer['message']}"
+        seen.append(said)
+        if answer["status"] not in ("cancel", "execution-error") or not ("memory" in said or said == "previewed"):
+            problems.append(f"allocation {count}: {said}")
+        elif session.ask("image_pixels", picture["image"]) != picture["all"] or answer["dirty"]:
+            problems.append(f"allocation {count}: the image has changed")
+        count += 1 + count // 4
+    judge("out of host memory at an allocation" + (", stack" if layers > 1 else ""),
+          "the dialog opens, reads, measures, previews", "dialog", "a sentence, or the preview without it; no pixel changes",
+          "; ".join(dict.fromkeys(seen)),
+          "; ".join(problems) if problems else "" if seen else "nothing asked for memory")
+
+
+def works_without_memory(session, stage, subject, layers):
+    """After OK."""
+    seen, problems = [], []
+    _, window = open_window(session, subject, layers)
+    expected = window.end("OK")["all"]
+    for count in ("1", "2", "3", "1+"):
+        picture, window = open_window(session, subject, layers)
+        with no_memory(MEMORY[stage], count, ENOUGH) as failed:
+            answer = window.end("OK")
+            refused = failed()
+        if refused:
+            seen.append("done" if answer["status"] == "success" else f"{answer['status']}: {answer['message']}")
+        done = answer["status"] == "success" and answer["all"] == expected
+        told = answer["status"] == "execution-error" and "enough memory" in answer["message"] and not answer["dirty"] and \
+            session.ask("image_pixels", picture["image"]) == picture["all"]
+        if not done and not told:
+            problems.append(f"allocation {count}: {answer}")
+    judge("out of host memory" + (", stack" if layers > 1 else ""), f"OK, {stage}", "dialog",
+          "one sentence and no pixel changes, or the same pixels without it", "; ".join(dict.fromkeys(seen)),
+          "; ".join(problems) if problems else "" if seen else "nothing asked for memory")
+
+
 PLUG_IN = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless"
 FAKES = os.environ["GRAINLESS_FAKE_MODULES"]
 # Of card_faults.py: one of each kind. The others are tested without a window.
@@ -357,6 +414,13 @@ def steps(session):
     yield "OK, layer in bands", lambda: denoised_in_bands(session)
     for stage in STAGES:
         yield f"cancel at the {stage}, layer in bands", lambda at=stage: cancelled_in_bands(session, at)
+    for subject, layers in ((PICTURE, 1), (STACK, 3)):
+        kind = ", stack" if layers > 1 else ""
+        yield f"out of memory, dialog{kind}", lambda s=subject, n=layers: opens_without_memory(session, s, n)
+        for stage in MEMORY:
+            if stage != "measuring its noise":  # which the preview has done
+                yield (f"out of memory after OK, {stage}{kind}",
+                       lambda at=stage, s=subject, n=layers: works_without_memory(session, at, s, n))
     yield from card_steps(session)
     yield "disk full, settings", lambda: full_disk_and_settings(session)
     yield "disk full, preset", lambda: full_disk_and_preset(session)
