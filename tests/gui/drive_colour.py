@@ -17,6 +17,7 @@ import icc
 from desktop import wait_for
 from drive_live import TITLE, Live
 from drive_view import View
+from places import places
 from session import Session
 from steps import run_steps
 
@@ -37,17 +38,6 @@ def make_profiles(folder):
     for name, data in profiles.items():
         (folder / f"{name}.icc").write_bytes(data)
     return {name: str(folder / f"{name}.icc") for name in profiles}
-
-
-def places(pixels, picture, tolerance):
-    """Where on the screen the picture may be: left upper corners of it."""
-    height, width = picture.shape[:2]
-    row, column, length = height // 2, width // 3, 12
-    fits = np.ones((pixels.shape[0] - height + 1, pixels.shape[1] - width + 1), bool)
-    for i in range(length):
-        part = pixels[row:row + fits.shape[0], column + i:column + i + fits.shape[1]]
-        fits &= np.abs(part - picture[row, column + i]).max(axis=-1) <= tolerance
-    return np.argwhere(fits)
 
 
 def distance(pixels, place, picture):
@@ -100,9 +90,8 @@ class OnCanvas:
         try:
             found = wait_for(f"the {what} on the canvas", look, 30)[0]
         finally:
-            print(f"# {what}: " + ("nowhere on the canvas" if seen[-1] is None else
-                                   "%.4f levels off on average, %.2f %% of the pixels by more than one"
-                                   % (seen[-1][0], 100 * seen[-1][1])))
+            print(f"# {what}: " + ("nowhere on the canvas" if seen[-1] is None else f"{seen[-1][0]:.4f} levels off on average, "
+                                   f"{100 * seen[-1][1]:.2f} % of the pixels by more than one"))
         return found
 
     def compare(self, wanted):

@@ -19,23 +19,24 @@ LIMIT = 4  # seconds for a coarse answer of 24 megapixels, of one that two free 
 WIDTH, HEIGHT = 240, 160  # of a layer that the preview shows whole
 
 
-def menu_item(session):
+def menu_item(session, title):
     """The dialog's; found once, since there are thousands."""
-    if not hasattr(session, "menu_item"):
-        session.menu_item = wait_for("the menu", lambda: next(iter(find_all(
-            desktop.application("gimp"), "menu item", lambda name: name.startswith(TITLE + "…"))), None))
-    return session.menu_item
+    known = session.__dict__.setdefault("menu_items", {})
+    if title not in known:
+        known[title] = wait_for("the menu", lambda: next(iter(find_all(
+            desktop.application("gimp"), "menu item", lambda name: name.startswith(title + "…"))), None))
+    return known[title]
 
 
 class Live:
     """The dialog, opened from the menu, so that the session goes on changing the image meanwhile."""
 
-    def __init__(self, session, settle=True):
+    def __init__(self, session, settle=True, title=TITLE):
         self.session = session
-        menu = menu_item(session)
+        menu = menu_item(session, title)
         wait_for("its sensitivity", lambda: desktop.is_sensitive(menu), 20)
         click(menu)
-        self.window = View.already_open(session, TITLE)
+        self.window = View.already_open(session, title)
         if settle:
             self.window.settled()
 
