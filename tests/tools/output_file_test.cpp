@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "engine/progress.h"
@@ -9,6 +11,7 @@
 
 #ifndef _WIN32
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
@@ -127,6 +130,42 @@ TEST(OutputFile, TakesAwayWhatAKilledRunLeft) {
 }
 
 #ifndef _WIN32
+// Another run in the same folder takes away what has no lock: the name has to come first.
+TEST(OutputFile, HoldsItsLockUntilItHasItsName) {
+  const Folder folder;
+  std::atomic<bool> done = false;
+  std::atomic<int> unlocked = 0, seen = 0;
+  std::thread other([&] {
+    while (!done) {
+      for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+        if (!entry.path().filename().string().starts_with(".grainless-")) continue;
+        const int descriptor = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
+        if (descriptor < 0) continue;
+        ++seen;
+        while (flock(descriptor, LOCK_EX | LOCK_NB) != 0 &&
+               access(entry.path().c_str(), F_OK) == 0) {
+        }
+        // An empty one is new, and waits for its lock.
+        struct stat info{};
+        const bool full = fstat(descriptor, &info) == 0 && info.st_size > 0;
+        const bool locked = flock(descriptor, LOCK_EX | LOCK_NB) != 0;
+        unlocked += full && !locked && access(entry.path().c_str(), F_OK) == 0 ? 1 : 0;
+        close(descriptor);
+      }
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    OutputFile file(folder.file("a"));
+    file.write("new", 3);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    file.commit();
+  }
+  done = true;
+  other.join();
+  EXPECT_GT(seen, 0);
+  EXPECT_EQ(unlocked, 0);
+}
+
 TEST(OutputFile, WritesThroughSymbolicLinks) {
   const Folder folder;
   write_text(folder.file("real"), "old");

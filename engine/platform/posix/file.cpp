@@ -148,11 +148,11 @@ bool NewFile::give_name() {
   const int descriptor = fileno(stream());
   // Not every file system knows permissions: what it makes of them is no reason to lose a picture.
   (void)!fchmod(descriptor, permissions_for(target_));
-  if (fsync(descriptor) != 0 || std::fclose(stream_.release()) != 0 ||
-      std::rename(name_.c_str(), target_.c_str()) != 0) {
-    return false;
-  }
+  if (fsync(descriptor) != 0) return false;
+  // Closing gives up the lock: by then no other run may take the file for one that was left.
+  if (std::rename(name_.c_str(), target_.c_str()) != 0) return false;
   name_.clear();
+  stream_.reset();
   sync_folder(folder_of(target_));
   return true;
 }
