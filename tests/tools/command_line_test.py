@@ -17,7 +17,7 @@ import unittest
 import unittest.mock
 
 GRAINLESS, BENCH = map(os.path.abspath, sys.argv[1:3])
-KEYS = ["device", "fallback", "method", "sigma", "seconds", "tiles", "peak_memory"]
+KEYS = ["device", "fallback", "method", "sigma", "impulses", "seconds", "tiles", "peak_memory"]
 QUALITY_KEYS = ["psnr_before", "psnr_after", "ssim_before", "ssim_after", "fsim_before", "fsim_after"]
 # Which system's program the tests run, by Wine where it is another's.
 WINDOWS = os.environ.get("GRAINLESS_HOST") == "windows"
