@@ -17,12 +17,11 @@ import icc
 from desktop import wait_for
 from drive_live import TITLE, Live
 from drive_view import View
-from places import places
+from places import distance, places
 from session import Session
 from steps import run_steps
 
 WIDTH, HEIGHT = 240, 160  # of a layer that both show whole
-BORDER = 3  # pixels where GIMP draws the layer's outline
 BESIDE = 1300  # where GIMP's window ends at the latest and the dialog begins
 SCREEN_HEIGHT = int(os.environ["GRAINLESS_SCREEN"].split("x")[1])
 GIMPRC = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "gimprc"
@@ -38,15 +37,6 @@ def make_profiles(folder):
     for name, data in profiles.items():
         (folder / f"{name}.icc").write_bytes(data)
     return {name: str(folder / f"{name}.icc") for name in profiles}
-
-
-def distance(pixels, place, picture):
-    """By how many levels the picture is off there, on average, and the share of pixels that are more than one level off;
-    without its border."""
-    (y, x), (height, width) = place, picture.shape[:2]
-    there = pixels[y:y + height, x:x + width].astype(int)
-    off = np.abs(there - picture)[BORDER:-BORDER, BORDER:-BORDER].max(axis=-1)
-    return off.mean(), (off > 1).mean()
 
 
 def beside_gimp(window):

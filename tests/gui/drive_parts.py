@@ -9,9 +9,9 @@ import numpy as np
 
 import desktop
 from desktop import wait_for
-from drive_colour import places
 from drive_live import Live
 from drive_view import xdotool
+from places import places
 from session import Session
 from steps import main as run
 

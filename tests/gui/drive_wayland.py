@@ -12,8 +12,8 @@ import numpy as np
 
 import desktop
 from desktop import wait_for
-from drive_colour import expect_same, place_of, screen
 from drive_live import Live
+from places import expect_same, place_of, resting_screen
 from pointer import Pointer
 from session import Session
 from steps import main as run
@@ -39,13 +39,13 @@ def enlarged(picture):
 def pixels_are_pixels(session):
     """Of canvas and dialog, before and after."""
     Pointer().move(5, 5)  # on the canvas it would have a brush's outline
-    before = screen()
+    before = resting_screen()
     live = Live(session)
     live.window.pick("View", "Original")
     time.sleep(0.5)
     original = live.picture()
     place = place_of(before, enlarged(original))
-    expect_same("original", before, place, enlarged(original), True)
+    expect_same("original", before, place, enlarged(original))
     live.window.pick("Zoom", f"{100 * desktop.SCALE}")
     wait_for("the canvas's size", lambda: np.array_equal(
         live.window.picture(WIDTH * desktop.SCALE, HEIGHT * desktop.SCALE), enlarged(original)), 20)
@@ -57,7 +57,7 @@ def pixels_are_pixels(session):
     _, shown, after, _ = live.compare_with_ok()
     half = WIDTH // 2 - 12 * desktop.SCALE
     assert np.array_equal(split[:, -half:], shown[:, -half:]), "the split view's right half is no result"
-    expect_same("result", screen(), place, enlarged(after), True)
+    expect_same("result", resting_screen(), place, enlarged(after))
 
 
 def inner(pixels, left=0, top=0):
