@@ -237,7 +237,10 @@ class Checker {
         const float value = result_[z].get(x, y, c);
         if (!std::isfinite(value)) fail("finite", number(value) + " " + place);
         const float size = std::abs(input_[z].get(x, y, c));
-        if (size < kFar) largest_ = std::max(largest_, size);
+        if (!(size < kFar)) continue;
+        largest_ = std::max(largest_, size);
+        lowest_ = std::min(lowest_, input_[z].get(x, y, c));
+        highest_ = std::max(highest_, input_[z].get(x, y, c));
       }
     });
     // Values that stand out beyond measure may be left alone, too.
@@ -527,7 +530,8 @@ class Checker {
         ++count;
       }
     });
-    const double peak = std::max(255.0, double{largest_});
+    // Floats go below black, too: the peak is all that the picture spans.
+    const double peak = std::max(255.0, double{highest_} - lowest_);
     if (!(largest <= 1.001 * peak / 255)) fail("device", number(largest) + " steps apart");
     if (draw_.format.component == Component::kU8) {
       agreement_.samples += count;
@@ -554,7 +558,7 @@ class Checker {
   Pictures input_, result_;
   Report report_, report_of_all_;
   bool left_out_ = false, filled_ = false;
-  float largest_ = 0;
+  float largest_ = 0, lowest_ = 0, highest_ = 0;
   std::mt19937 random_;
   std::vector<Failure> failures_;
 };

@@ -26,6 +26,9 @@ inline constexpr const char* kFound[] = {
     "seed=985175 grain=10",
     "method=nlm weights=classic width=139 height=15 channels=4 alpha=holes seed=786714",
     "method=sw-nlm scales=4 width=96 height=55 channels=4 alpha=mixed seed=458557 grain=10",
+    // Floats far below black: PSNR is of all that the picture spans.
+    "quality=fast sigma=100 chroma=0.005223 patch=4 centre=max noise=camera scales=3 width=48 "
+    "height=14 format=half channels=3 content=black seed=94536 grain=100",
     // Few visible pixels, each alone.
     "method=nlm luma=187.98327 centre=one depth=4 width=18 height=20 layers=2 channels=2 "
     "content=noise alpha=clear spoiled=9 seed=994823 grain=10",
