@@ -27,7 +27,7 @@ struct Params {
   double highlights = 100.0;  // of the noise in bright tones
   double detail = 0.0;
   int32_t impulse = 1;  // ImpulseWay: single pixels that stand out
-  int32_t search = 0;  // 0: by method and quality
+  int32_t search = 0;   // 0: by method and quality
   int32_t patch = 0;
   int32_t step = 0;
   int32_t group = 0;

@@ -16,7 +16,7 @@ except ImportError as error:
     sys.exit(77)
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "tools/dev"))
-import camera  # noqa: E402
+import camera
 
 BILINEAR = camera.CAMERAS["bilinear"]
 KINDS = {

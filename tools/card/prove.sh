@@ -36,6 +36,7 @@ if [[ ${FAULTS:-yes} == yes ]]; then
   step faults "/tmp/faults/build/tests/cuda/cuda-faults-tests" /tmp/faults/build/cuda
   step faults-loader "/tmp/faults/build/tests/cuda/cuda-loader-tests" /tmp/faults/build/cuda/grainless-cuda.so
 fi
+# shellcheck disable=SC2317 # called by step
 build_module() { # ARCHITECTURE
   local directory=/tmp/sm_$1
   mkdir -p "$directory"

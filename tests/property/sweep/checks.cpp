@@ -293,15 +293,18 @@ class Checker {
     return kFloatRounding * std::max(1.0, double{largest_});
   }
 
-  // What a step of the colours that are compared becomes at most on its way back.
-  double steepest_way_back() const {
+  // The steepest part of the curve over the flattest: how much further rounding in some tones
+  // reaches than in others.
+  double bend_contrast() const {
     if (volume()) return 1;
     const ToneBend bend = make_plan(params_, draw_.format, noise_).bend;
-    double steepest = 1;
-    for (int32_t i = 0; i < kBendSegments && bend.enabled != 0; ++i) {
-      steepest = std::max(steepest, double{kBendStep} / (bend.to[i + 1] - bend.to[i]));
+    if (bend.enabled == 0) return 1;
+    float least = bend.to[1] - bend.to[0], most = least;
+    for (int32_t i = 1; i < kBendSegments; ++i) {
+      least = std::min(least, bend.to[i + 1] - bend.to[i]);
+      most = std::max(most, bend.to[i + 1] - bend.to[i]);
     }
-    return steepest;
+    return double{most / least};
   }
 
   static double root(double squares, int64_t count) {
@@ -537,7 +540,7 @@ class Checker {
       agreement_.samples += count;
       agreement_.different += different;
       // Rounding flips as many more samples as colours are stretched after it.
-      const double share = kDifferentShare * steepest_way_back();
+      const double share = kDifferentShare * bend_contrast();
       const double most = std::max(kDifferentSamples, share * static_cast<double>(count));
       if (static_cast<double>(different) > most) {
         fail("device", std::to_string(different) + " of " + std::to_string(count) + " differ");
