@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -124,11 +126,20 @@ void Batch::write(size_t job, Picture picture) {
 void Batch::tell(size_t job, const Picture& picture, const std::exception_ptr& failure) {
   try {
     if (failure) std::rethrow_exception(failure);
-    for (const std::string& note : picture.notes) progress_.say("note: " + note);
-    report_(jobs_[job], picture.outcome);
+    report(jobs_[job], picture);
     ++result_.done;
   } catch (const Error& error) {
     fail(error);
+  }
+}
+
+// The picture is written: a report without memory is no failure of it.
+void Batch::report(const Job& job, const Picture& picture) {
+  try {
+    for (const std::string& note : picture.notes) progress_.say("note: " + note);
+    report_(job, picture.outcome);
+  } catch (const std::bad_alloc&) {
+    std::fputs("grainless: a picture is written, but there was no memory to report it\n", stderr);
   }
 }
 

@@ -53,6 +53,7 @@ class Batch {
   void finish_denoising(size_t most_left);
   void write(size_t job, Picture picture);
   void tell(size_t job, const Picture& picture, const std::exception_ptr& failure);
+  void report(const Job& job, const Picture& picture);
   void finish_writing(size_t most_left);
   void fail(const Error& error);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/platform/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -52,12 +54,16 @@ std::string folder_of(const std::string& path) {
 constexpr std::string_view kTemporary = ".grainless-", kPattern = "XXXXXX";
 
 // Whether a file is one that a killed run has left: a run that lives holds a lock on its own.
-bool is_left_over(const std::string& name, int descriptor) {
+bool is_left_over(std::string_view name, int descriptor) {
   struct stat info;
   return name.size() == kTemporary.size() + kPattern.size() && name.starts_with(kTemporary) &&
          fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
          flock(descriptor, LOCK_EX | LOCK_NB) == 0;
 }
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
 
 // Once a folder.
 void remove_left_over(const std::string& folder) {
@@ -67,14 +73,16 @@ void remove_left_over(const std::string& folder) {
     const std::lock_guard lock(mutex);
     if (!seen.insert(folder).second) return;
   }
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
+  // Not std::filesystem's iterator, which ends the program where there is no memory for a name.
+  const std::unique_ptr<DIR, CloseFolder> entries(opendir(folder.c_str()));
+  if (entries == nullptr) return;
+  while (const dirent* entry = readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
     if (!name.starts_with(kTemporary)) continue;
     const int descriptor =
-        open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        openat(dirfd(entries.get()), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) continue;
-    if (is_left_over(name, descriptor)) unlink(entry.path().c_str());
+    if (is_left_over(name, descriptor)) unlinkat(dirfd(entries.get()), entry->d_name, 0);
     close(descriptor);
   }
 }
@@ -146,6 +154,7 @@ bool NewFile::clear() {
 bool NewFile::give_name() {
   if (std::fflush(stream()) != 0) return false;
   const int descriptor = fileno(stream());
+  const std::string folder = folder_of(target_);  // while there is time to fail
   // Not every file system knows permissions: what it makes of them is no reason to lose a picture.
   (void)!fchmod(descriptor, permissions_for(target_));
   if (fsync(descriptor) != 0) return false;
@@ -153,7 +162,7 @@ bool NewFile::give_name() {
   if (std::rename(name_.c_str(), target_.c_str()) != 0) return false;
   name_.clear();
   stream_.reset();
-  sync_folder(folder_of(target_));
+  sync_folder(folder);
   return true;
 }
 
