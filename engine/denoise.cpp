@@ -43,10 +43,18 @@ void check_image(PixelFormat format, int32_t width, int32_t height, const Rect& 
   if (data == nullptr) bad("the image has no data");
 }
 
+bool is_integer(Component component) {
+  return component == Component::kU8 || component == Component::kU16;
+}
+
+void await_all(const PictureFlow& picture) {
+  if (picture.flow.await_rows) picture.flow.await_rows(picture.source.rect.bottom());
+}
+
 // In rect, of the pixels that stay as they are for their colours.
 int64_t count_replaced(const ConstImage& image, const Rect& rect, ValueRange valid) {
   const PixelFormat format = image.format;
-  if (format.component == Component::kU8 || format.component == Component::kU16) return 0;
+  if (is_integer(format.component)) return 0;
   const PixelFormat opaque{format.component, format.colours()};
   int64_t count = 0;
   for (int32_t y = rect.y; y < rect.bottom(); ++y) {
@@ -130,7 +138,7 @@ struct VolumeRequest {
   const NoiseModel* noise;
   VolumePixels pixels;
 
-  bool fuses() const { return method_row(params->method).stack == StackWay::kFusion; }
+  bool fuses() const { return fuses_stack(*params, *noise); }
   VolumePlan plan() const {
     return make_volume_plan(*params, depth, shape().format.colours(), *noise);
   }
@@ -195,8 +203,8 @@ struct Engine::Impl {
   explicit Impl(const EngineOptions& options)
       : pool(options.threads), registry(options.module_dir, pool) {}
 
-  void denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
-               const MutableImage& target, const Callbacks& callbacks, Report& report);
+  void denoise(const Params& params, const NoiseModel& noise, const PictureFlow& picture,
+               const Callbacks& callbacks, Report& report);
 
   void denoise_volume(const VolumeRequest& request, const Callbacks& callbacks, Report& report);
 
@@ -240,7 +248,10 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
     replaced += count_replaced(request.under_target(z), target.layers[z].rect, valid);
   });
   report.replaced_pixels = replaced;
-  report.changed = !changes_nothing(*given, *noise);
+  // What layers differ by may be taken out of them though each alone shows no noise.
+  const bool fused =
+      noise->between.known && fuses_anything(request.stack_plan().fusion, given->detail < 100);
+  report.changed = fused || !changes_nothing(*given, *noise);
   if (!report.changed) {
     report.note = noisy ? sentence("these settings remove nothing")
                         : sentence("little or no noise was found");
@@ -273,6 +284,10 @@ void Engine::Impl::denoise_stack(const VolumeRequest& request, const Callbacks& 
   };
   run_stack(stack, request.pixels, static_cast<float>(request.params->detail / 100), pool,
             callbacks, run_picture);
+  if (!report.device.empty()) return;
+  // The layers' mean was all that was wanted.
+  report.device = registry.cpu()->name();
+  report.device_description = registry.cpu()->description();
 }
 
 // On the cards that params ask for, as far as they can do it.
@@ -293,8 +308,10 @@ void Engine::Impl::run(const TileWork& work, const Params& params, const Support
   throw_if_failed(status);
 }
 
-void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
-                           const MutableImage& target, const Callbacks& callbacks, Report& report) {
+void Engine::Impl::denoise(const Params& params, const NoiseModel& noise,
+                           const PictureFlow& picture, const Callbacks& callbacks, Report& report) {
+  const ConstImage& source = picture.source;
+  const MutableImage& target = picture.target;
   throw_if_failed(validate(params));
   check_image(source.format, source.width, source.height, source.rect, source.data);
   check_image(target.format, target.width, target.height, target.rect, target.data);
@@ -306,9 +323,10 @@ void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const 
     throw Error(ErrorCode::kInternal, "source and target don't fit each other");
   }
   report.noise = noise;
-  report.replaced_pixels = count_replaced_in_bands(source, target.rect, plan.valid);
   report.note = nothing_to_do(params, noise, plan, source);
   report.changed = report.note.empty();
+  if (!report.changed || !is_integer(source.format.component)) await_all(picture);
+  report.replaced_pixels = count_replaced_in_bands(source, target.rect, plan.valid);
   if (!report.changed) {
     copy_pixels(source, target);
     report.device = "none";
@@ -316,7 +334,7 @@ void Engine::Impl::denoise(const Params& params, const NoiseModel& noise, const 
     return;
   }
   run(
-      ImageWork(plan, source, target, callbacks), params,
+      ImageWork(plan, source, target, callbacks, &picture.flow), params,
       [&](const Backend& backend) { return backend.supports(plan); }, report);
 }
 
@@ -377,7 +395,7 @@ Status Engine::volume_source(const Params& params, int32_t depth, const NoiseMod
                              const LayersShape& shape, const VolumeBox& box, VolumeBox& source) {
   return guard([&] {
     check_volume_params(params, depth);
-    if (method_row(params.method).stack == StackWay::kFusion) {
+    if (fuses_stack(params, noise)) {
       source = stack_source_box(make_stack_plan(params, depth, shape.format.colours(), noise), box,
                                 shape);
       return;
@@ -512,10 +530,14 @@ Status Engine::source_rect(const Params& params, const NoiseModel& noise, const 
 
 Status Engine::denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
                        const MutableImage& target, const Callbacks& callbacks, Report& report) {
+  return denoise(params, noise, {source, target, {}}, callbacks, report);
+}
+
+Status Engine::denoise(const Params& params, const NoiseModel& noise, const PictureFlow& picture,
+                       const Callbacks& callbacks, Report& report) {
   const Stopwatch watch;
   report = {};
-  const Status status =
-      guard([&] { impl_->denoise(params, noise, source, target, callbacks, report); });
+  const Status status = guard([&] { impl_->denoise(params, noise, picture, callbacks, report); });
   report.total = watch.seconds();
   return status;
 }

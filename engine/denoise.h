@@ -3,6 +3,7 @@
 // device there is. Knows no host: pixels in, pixels out, progress and cancel by callback.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,6 +49,25 @@ struct Report {
 // Counts what denoise() said of one part of a picture to what it said of the others. Noise, note
 // and changed, which all parts share, stay as they are.
 void add_part(const Report& part, Report& whole);
+
+// A picture that is denoised while it still comes in, and whose parts go out as they are done. The
+// engine's threads call both.
+struct PixelFlow {
+  // Returns when all rows of the source above row `end` of the image are there; throws Error when
+  // they won't come. Empty: they are there.
+  std::function<void(int32_t end)> await_rows;
+  // The target's pixels in rect will not change any more. Every pixel is told of once, none when
+  // Report::changed is false. Doesn't throw. May be empty.
+  std::function<void(const Rect& rect)> finished;
+};
+
+// What denoise() reads and fills. The source's pixels may change until the flow says that they are
+// there.
+struct PictureFlow {
+  ConstImage source;
+  MutableImage target;
+  PixelFlow flow;
+};
 
 // `count` layers of one size and format: a volume, or a picture.
 struct LayersShape {
@@ -135,6 +155,10 @@ class Engine {
   // but kOk target's contents are undefined. May be called from several threads.
   Status denoise(const Params& params, const NoiseModel& noise, const ConstImage& source,
                  const MutableImage& target, const Callbacks& callbacks, Report& report);
+
+  // The same pixels, with transfers on the host's side beside the work.
+  Status denoise(const Params& params, const NoiseModel& noise, const PictureFlow& picture,
+                 const Callbacks& callbacks, Report& report);
 
   // Non-Local Means over a stack of whole images of one size and format: layers of a volume, frames
   // of a burst. `depth` layers, 1 to 15, are searched before and after each one. A layer's pixels

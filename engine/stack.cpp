@@ -8,6 +8,7 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/cpu/frame/pixel_planes.h"
 #include "engine/cpu/volume/fusion.h"
+#include "engine/methods.h"
 #include "engine/noise/still_noise.h"
 #include "engine/plan/make_plan.h"
 
@@ -37,8 +38,8 @@ struct Picture {
   std::vector<float> values;
 };
 
-// The picture filter's plan for a mean of `count` independent layers.
-Plan fused_plan(const StackPlan& stack, double count) {
+// The noise of a mean of `count` independent layers.
+NoiseModel fused_noise(const StackPlan& stack, double count) {
   NoiseModel left = evened_noise(stack.noise);
   for (int32_t c = 0; c < left.channels; ++c) {
     const double sigma =
@@ -47,7 +48,12 @@ Plan fused_plan(const StackPlan& stack, double count) {
       left.sigma[l][c] = static_cast<float>(left.sigma[l][c] * sigma);
     }
   }
-  return make_plan(stack.params, fused_format(stack.fusion.channels), left);
+  return left;
+}
+
+// The picture filter's plan for it.
+Plan fused_plan(const StackPlan& stack, double count) {
+  return make_plan(stack.params, fused_format(stack.fusion.channels), fused_noise(stack, count));
 }
 
 AbiTile tile_of(const ConstImage& source, const MutableImage& target) {
@@ -188,10 +194,16 @@ void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run)
     if (rect[i].empty()) continue;
     Picture filtered(stack_.fusion.channels, own_.width, own_.height, rect[i]);
     const double before = done / all, part = static_cast<double>(rect[i].area()) / all;
-    run(fused_plan(stack_, run_count(i, layers_)), picture.image(), filtered.writable(),
-        {callbacks.cancel, [&](double fraction) {
-           callbacks.report(kFusionShare + (1 - kFusionShare) * (before + part * fraction));
-         }});
+    const double count = run_count(i, layers_);
+    if (changes_nothing(stack_.params, fused_noise(stack_, count))) {
+      // What layers differ by may look like texture in each, which stays.
+      copy_pixels(picture.image(), filtered.writable());
+    } else {
+      run(fused_plan(stack_, count), picture.image(), filtered.writable(),
+          {callbacks.cancel, [&](double fraction) {
+             callbacks.report(kFusionShare + (1 - kFusionShare) * (before + part * fraction));
+           }});
+    }
     mix(i, filtered);
     done += static_cast<double>(rect[i].area());
   }
@@ -203,11 +215,27 @@ void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run)
   pixels_from_planes(plan, tile, own, result_, pool_);
 }
 
+// What the filter for volumes doesn't take stays out of the one that stands in for it.
+Params picture_params(const Params& params) {
+  Params picture = params;
+  if (method_row(params.method).stack == StackWay::kFusion) return picture;
+  const Params defaults;
+  picture.quality = defaults.quality;
+  picture.scales = 1;
+  picture.shadows = picture.highlights = 100;
+  return picture;
+}
+
 }  // namespace
+
+bool fuses_stack(const Params& params, const NoiseModel& noise) {
+  return method_row(params.method).stack == StackWay::kFusion || noise.between.known;
+}
 
 StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
                           const NoiseModel& noise) {
-  StackPlan stack{make_fusion_plan(params, depth, channels, noise), params, noise, 0};
+  StackPlan stack{make_fusion_plan(params, depth, channels, noise), picture_params(params), noise,
+                  0};
   stack.params.detail = 0;
   stack.params.impulse = static_cast<int32_t>(ImpulseWay::kOff);
   Plan picture = fused_plan(stack, 1);

@@ -28,6 +28,11 @@ struct StackPlan {
   int32_t halo;      // of the picture filter, whatever it runs for
 };
 
+// Whether a stack is averaged first: always for some methods, and for all where the layers are
+// known to stand still, since then nothing finds more noise than their mean removes.
+bool fuses_stack(const Params& params, const NoiseModel& noise);
+
+// Shapes and settings as Engine::denoise_volume() takes them.
 StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
                           const NoiseModel& noise);
 

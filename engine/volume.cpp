@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/noise/black_lift.h"
 #include "engine/noise/estimate.h"
 #include "engine/noise/still_noise.h"
 
@@ -131,7 +132,8 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
   std::vector<Sample> samples;
   for (const int32_t z : measured)
     samples.push_back(take_sample(layers[z], pool, callbacks, tiles));
-  measure_tones(samples, mean);
+  measure_layers(samples, mean);
+  mean.lift = measure_lift(samples, {});
   for (int32_t c = 0; c < mean.channels; ++c) {
     mean.white[c] = 2 * white[c] > static_cast<int32_t>(measured.size());
   }

@@ -8,25 +8,16 @@
 
 #include "engine/stopwatch.h"
 #include "layer_bands.h"
+#include "layer_flow.h"
 #include "run_beside.h"
 
 namespace grainless {
 namespace {
 
+constexpr uint64_t kSmallTileCache = 8 << 20;  // bytes, at least
+
 // Shares of the progress bar on the processor; a graphics card is done before anybody looks.
 constexpr double kReadShare = 0.04, kEstimateShare = 0.03, kWriteShare = 0.03;
-
-// Number i of `count` equal parts of a monitor.
-CallMonitor part_of(const CallMonitor& monitor, size_t i, size_t count) {
-  const double size = 1.0 / static_cast<double>(count);
-  return within(monitor, static_cast<double>(i) * size, size);
-}
-
-std::vector<ConstImage> images(const std::vector<PixelBuffer>& buffers) {
-  std::vector<ConstImage> images;
-  for (const PixelBuffer& buffer : buffers) images.push_back(buffer.image());
-  return images;
-}
 
 }  // namespace
 
@@ -84,15 +75,12 @@ std::vector<PixelBuffer> DenoiseTask::buffers(const Rect& rect) const {
   return buffers;
 }
 
-std::vector<PixelBuffer> DenoiseTask::read_layers(const CallMonitor& monitor) {
+void DenoiseTask::read_layers(std::vector<PixelBuffer>& sources, const CallMonitor& monitor) {
   const Stopwatch stopwatch;
-  std::vector<PixelBuffer> sources = buffers(source_rect());
   for (size_t i = 0; i < count(); ++i) {
-    parts_[i].read = PixelSums(sources[i].rect());
     io(i).read_all(sources[i], parts_[i].read, part_of(monitor, i, count()));
   }
   report_.read += stopwatch.seconds();
-  return sources;
 }
 
 bool DenoiseTask::is_known(const std::vector<PixelBuffer>& sources) const {
@@ -122,8 +110,7 @@ NoiseModel DenoiseTask::noise_of(const std::vector<PixelBuffer>& sources,
 void DenoiseTask::filter_layers(const NoiseModel& noise, const std::vector<PixelBuffer>& sources,
                                 std::vector<PixelBuffer>& results, const CallMonitor& monitor) {
   const std::vector<ConstImage> from = images(sources);
-  std::vector<MutableImage> to;
-  for (PixelBuffer& result : results) to.push_back(result.writable());
+  const std::vector<MutableImage> to = writable_images(results);
   const int32_t layers = shape().count;
   const auto compute = [&](const Callbacks& callbacks) {
     return filter_.run(params_, noise, {layers, 0, from}, {layers, 0, to}, callbacks,
@@ -147,27 +134,67 @@ void DenoiseTask::prepare(const std::vector<PixelBuffer>& sources,
 }
 
 bool DenoiseTask::too_large() const {
-  if (!filter_.measure_survey()) return false;
   const auto pixels = static_cast<uint64_t>(source_rect().area() + target().area());
-  return pixels * static_cast<uint64_t>(shape().format.pixel_bytes()) > host_memory();
+  return pixels * held_bytes(params_, shape().format, count()) > host_memory();
 }
 
 void DenoiseTask::run_in_bands(const CallMonitor& monitor) {
-  limit_tile_cache();
-  PixelSums& read = parts_.front().read = PixelSums(source_rect());
-  LayerBands bands(filter_, params_, io(0), read, report_);
+  limit_tile_cache(std::max(kTileCache, io(0).tile_rows_bytes()));
+  const Rect source = source_rect();
+  std::vector<BandLayer> layers;
+  for (Part& part : parts_) {
+    part.read = PixelSums(source);
+    layers.push_back({&part.io, &part.read});
+  }
+  LayerBands bands(filter_, params_, std::move(layers), report_);
   const double start = kReadShare + kEstimateShare;
   const NoiseModel noise = bands.measure(within(monitor, 0, start));
-  prepared_ = 1;
+  prepared_ = count();
   bands.filter(noise, target(), within(monitor, start, 1 - start));
+  forget_if_unchanged();
+}
+
+void DenoiseTask::forget_if_unchanged() {
   if (report_.engine.changed) return;
-  io(0).discard();
+  for (size_t i = 0; i < count(); ++i) io(i).discard();
   prepared_ = 0;
+}
+
+void DenoiseTask::run_in_flow(const CallMonitor& monitor) {
+  // Where pixels are converted GIMP's own are looked up once more when the new ones are written.
+  if (io(0).encoding().direct()) {
+    limit_tile_cache(std::max(kSmallTileCache, io(0).tile_rows_bytes()));
+  }
+  std::vector<PixelBuffer> sources = buffers(source_rect()), results = buffers(target());
+  PixelSums& read = parts_.front().read = PixelSums(source_rect());
+  LayerFlow flow(io(0), report_, sources.front(), results.front());
+  if (filter_.reads_whole(params_, shape().format)) {
+    read_layers(sources, within(monitor, 0, kReadShare));
+  } else {
+    flow.read_into(read);  // noise_of() doesn't look at pixels
+  }
+  double estimate = 0;
+  const NoiseModel noise = noise_of(sources, within(monitor, kReadShare, kEstimateShare), estimate);
+  const double start = kReadShare + kEstimateShare;
+  prepared_ = 1;
+  flow.prepare_outside(target());
+  const auto compute = [&](const PictureFlow& picture, const Callbacks& callbacks, Report& report) {
+    return filter_.run_flow()(params_, noise, picture, callbacks, report);
+  };
+  report_.engine = flow.run(compute, within(monitor, start, 1 - start));
+  report_.engine.estimate = estimate;
+  forget_if_unchanged();
 }
 
 void DenoiseTask::run(const CallMonitor& monitor) {
   if (too_large()) return run_in_bands(monitor);
-  const std::vector<PixelBuffer> sources = read_layers(within(monitor, 0, kReadShare));
+  return filter_.run_flow() ? run_in_flow(monitor) : run_together(monitor);
+}
+
+void DenoiseTask::run_together(const CallMonitor& monitor) {
+  std::vector<PixelBuffer> sources = buffers(source_rect());
+  for (Part& part : parts_) part.read = PixelSums(source_rect());
+  read_layers(sources, within(monitor, 0, kReadShare));
   double estimate = 0;
   const NoiseModel noise = noise_of(sources, within(monitor, kReadShare, kEstimateShare), estimate);
   std::vector<PixelBuffer> results = buffers(target());
@@ -177,11 +204,21 @@ void DenoiseTask::run(const CallMonitor& monitor) {
   if (report_.engine.changed) prepare(sources, results, within(monitor, end, kWriteShare));
 }
 
+Status DenoiseTask::foresee_merge(uint64_t& left) {
+  return guard([&] {
+    for (size_t i = 0; i < prepared_; ++i) io(i).foresee_merge(left);
+  });
+}
+
 Status DenoiseTask::check_pixels(const CallMonitor& monitor) const {
   return guard([&] {
     for (size_t i = 0; i < prepared_; ++i) {
-      if (io(i).unchanged(parts_[i].read, monitor)) continue;
-      throw Error(ErrorCode::kBadInput, repainted_sentence(io(i).drawable()));
+      if (!io(i).unchanged(parts_[i].read, monitor)) {
+        throw Error(ErrorCode::kBadInput, repainted_sentence(io(i).drawable()));
+      }
+      if (!io(i).still_prepared(monitor)) {
+        throw Error(ErrorCode::kBadInput, crossed_sentence(io(i).drawable()));
+      }
     }
   });
 }

@@ -42,6 +42,8 @@ class DenoiseTask {
   Status compute(const CallMonitor& monitor);
   // How many drawables merge() will change.
   size_t prepared() const { return prepared_; }
+  // What can be known of the merge before the last look at what has changed, with so many bytes.
+  Status foresee_merge(uint64_t& left);
   // Whether GIMP still holds the pixels that the work started from, and then all the rest: the
   // drawables' places, formats and selections. The sentence of what differs, or kCancelled.
   Status check_pixels(const CallMonitor& monitor) const;
@@ -60,19 +62,25 @@ class DenoiseTask {
 
   // Reads, measures, computes and prepares; throws.
   void run(const CallMonitor& monitor);
-  // The same for a layer that is too large to be in memory as a whole, with the same pixels. What a
-  // preview knows of it is measured again.
+  // Of a single layer: all of it at once, as far as the noise is known before. Of several: one
+  // after another.
+  void run_in_flow(const CallMonitor& monitor);
+  void run_together(const CallMonitor& monitor);
+  // The same for layers that are too large to be in memory as a whole, with the same pixels. What a
+  // preview knows of them is measured again.
   void run_in_bands(const CallMonitor& monitor);
   bool too_large() const;
   const char* nothing_selected() const;
   size_t count() const { return parts_.size(); }
+  DrawableIo& io(size_t index) { return parts_[index].io; }
   const DrawableIo& io(size_t index) const { return parts_[index].io; }
   // The part that changes.
   const Rect& target() const { return parts_.front().start.selected(); }
   LayersShape shape() const;
   Rect source_rect() const;
   std::vector<PixelBuffer> buffers(const Rect& rect) const;
-  std::vector<PixelBuffer> read_layers(const CallMonitor& monitor);
+  void forget_if_unchanged();
+  void read_layers(std::vector<PixelBuffer>& sources, const CallMonitor& monitor);
   bool is_known(const std::vector<PixelBuffer>& sources) const;
   NoiseModel noise_of(const std::vector<PixelBuffer>& sources, const CallMonitor& monitor,
                       double& seconds) const;

@@ -1,34 +1,75 @@
 // SPDX-License-Identifier: MIT
 #include "drawable_io.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "checksum.h"
 #include "engine/boundary/status.h"
+#include "merge_correction.h"
 #include "target.h"
 
 namespace grainless {
 namespace {
 
-constexpr int32_t kBandRows = 128;        // two rows of GIMP's tiles
-constexpr guint64 kTileCache = 64 << 20;  // bytes
+constexpr int32_t kBandRows = 128;  // a row of GIMP's tiles
+constexpr uint64_t kTileRows = 4;
+// Of a selection as it is read for a merge: of a pixel, and the most that is read. No setting has a
+// part in it, so that a layer gets the same pixels in one piece and in bands.
+constexpr uint64_t kSelectionBytes = 3, kMostSelection = uint64_t{512} << 20;
 
 GeglRectangle gegl_rect(const Rect& rect) {
   return {rect.x, rect.y, rect.width, rect.height};
+}
+
+void throw_if_cancelled(const CallMonitor& monitor) {
+  if (monitor.cancel != nullptr && monitor.cancel->cancelled()) {
+    throw Error(ErrorCode::kCancelled, "cancelled");
+  }
 }
 
 // Calls body for every band of rows of rect, top down.
 template <typename Body>
 void for_each_band(const Rect& rect, const CallMonitor& monitor, const Body& body) {
   for (int32_t y = rect.y; y < rect.bottom(); y += kBandRows) {
-    if (monitor.cancel != nullptr && monitor.cancel->cancelled()) {
-      throw Error(ErrorCode::kCancelled, "cancelled");
-    }
+    throw_if_cancelled(monitor);
     body(Rect{rect.x, y, rect.width, std::min(kBandRows, rect.bottom() - y)});
     monitor.progress(std::min(1.0, double(y + kBandRows - rect.y) / rect.height));
   }
+}
+
+// Of a large layer the faults of small pages take a quarter of the time of reading it. Where the
+// system has no large ones, or nobody may ask for them, all stays as it is.
+void ask_for_large_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr size_t kPage = size_t{2} << 20;
+  void* aligned = data;
+  size_t left = bytes;
+  if (std::align(kPage, kPage, aligned, left) == nullptr) return;
+  (void)madvise(aligned, left / kPage * kPage, MADV_HUGEPAGE);
+#endif
+}
+
+bool is_there(GimpDrawable* drawable) {
+  return gimp_item_is_valid(GIMP_ITEM(drawable)) != FALSE;
+}
+
+// A band of rows without what lies in rect.
+std::vector<Rect> parts_outside(const Rect& rect, const Rect& band) {
+  const int32_t top = std::clamp(rect.y, band.y, band.bottom());
+  const int32_t bottom = std::clamp(rect.bottom(), top, band.bottom());
+  std::vector<Rect> parts{{band.x, band.y, band.width, top - band.y},
+                          {band.x, top, rect.x - band.x, bottom - top},
+                          {rect.right(), top, band.right() - rect.right(), bottom - top},
+                          {band.x, bottom, band.width, band.bottom() - bottom}};
+  std::erase_if(parts, [](const Rect& part) { return part.empty(); });
+  return parts;
 }
 
 }  // namespace
@@ -39,6 +80,7 @@ PixelBuffer::PixelBuffer(PixelFormat format, int32_t width, int32_t height, cons
       height_(height),
       rect_(rect),
       data_(std::make_unique_for_overwrite<uint8_t[]>(size_t(rect.area()) * format.pixel_bytes())) {
+  ask_for_large_pages(data_.get(), size_t(rect.area()) * format.pixel_bytes());
 }
 
 uint8_t* PixelBuffer::at(int32_t x, int32_t y) {
@@ -59,10 +101,22 @@ Rect PixelSums::stripes_around(int32_t first, int32_t end) const {
   return intersect({rect.x, y, rect.width, (below - above) * kBandRows}, rect);
 }
 
-void limit_tile_cache() {
-  guint64 bytes = 0;
-  g_object_get(gegl_config(), "tile-cache-size", &bytes, nullptr);
-  g_object_set(gegl_config(), "tile-cache-size", std::min(bytes, kTileCache), nullptr);
+void limit_tile_cache(uint64_t bytes) {
+  guint64 now = 0;
+  g_object_get(gegl_config(), "tile-cache-size", &now, nullptr);
+  g_object_set(gegl_config(), "tile-cache-size", std::min<guint64>(now, bytes), nullptr);
+}
+
+std::vector<ConstImage> images(const std::vector<PixelBuffer>& buffers) {
+  std::vector<ConstImage> images;
+  for (const PixelBuffer& buffer : buffers) images.push_back(buffer.image());
+  return images;
+}
+
+std::vector<MutableImage> writable_images(std::vector<PixelBuffer>& buffers) {
+  std::vector<MutableImage> images;
+  for (PixelBuffer& buffer : buffers) images.push_back(buffer.writable());
+  return images;
 }
 
 bool same_pixels(const PixelBuffer& a, const PixelBuffer& b) {
@@ -78,6 +132,9 @@ DrawableIo::DrawableIo(GimpDrawable* drawable)
       encoding_(encoding_for(gimp_drawable_get_format(drawable))),
       buffer_(gimp_drawable_get_buffer(drawable)) {}
 
+DrawableIo::DrawableIo(DrawableIo&&) noexcept = default;
+DrawableIo::~DrawableIo() = default;
+
 Rect DrawableIo::selected() const {
   Rect rect;
   if (!gimp_item_is_valid(GIMP_ITEM(drawable_)) ||
@@ -85,6 +142,10 @@ Rect DrawableIo::selected() const {
     return {};
   }
   return rect;
+}
+
+uint64_t DrawableIo::tile_rows_bytes() const {
+  return kTileRows * kBandRows * static_cast<uint64_t>(width_) * encoding_.native_bytes();
 }
 
 bool DrawableIo::has_selection() const {
@@ -150,7 +211,8 @@ void DrawableIo::read_native(GeglBuffer* buffer, const Rect& band,
                   GEGL_ABYSS_NONE);
 }
 
-void DrawableIo::read_all(PixelBuffer& into, PixelSums& sums, const CallMonitor& monitor) const {
+void DrawableIo::read_all(PixelBuffer& into, PixelSums& sums, const CallMonitor& monitor,
+                          const Arrived& arrived) const {
   const auto note = [&](const Rect& band, uint64_t sum) {
     auto& known = sums.stripes[static_cast<size_t>((band.y - sums.rect.y) / kBandRows)];
     if (known.value_or(sum) != sum) {
@@ -159,7 +221,7 @@ void DrawableIo::read_all(PixelBuffer& into, PixelSums& sums, const CallMonitor&
     known = sum;
   };
   std::vector<uint8_t> native;
-  for_each_band(into.rect(), monitor, [&](const Rect& band) {
+  const auto read_band = [&](const Rect& band) {
     expect_accessible();
     uint8_t* target = into.at(band.x, band.y);
     if (encoding_.direct()) {
@@ -173,6 +235,10 @@ void DrawableIo::read_all(PixelBuffer& into, PixelSums& sums, const CallMonitor&
     note(band, checksum(native.data(), native.size()));
     babl_process(babl_fish(encoding_.native, encoding_.engine), native.data(), target,
                  static_cast<long>(band.area()));
+  };
+  for_each_band(into.rect(), monitor, [&](const Rect& band) {
+    read_band(band);
+    if (arrived) arrived(band.bottom());
   });
 }
 
@@ -191,12 +257,26 @@ bool DrawableIo::unchanged(const PixelSums& sums, const CallMonitor& monitor) co
   return same;
 }
 
-void DrawableIo::write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
-                            const PixelBuffer& result) const {
+DrawableIo::Buffer DrawableIo::shadow() const {
+  expect_accessible();
+  return Buffer(gimp_drawable_get_shadow_buffer(drawable_));
+}
+
+// The band is sent to GIMP at once: what is left over in this process when the drawable goes away
+// would be sent after it.
+void DrawableIo::set_native(GeglBuffer* shadow, const Rect& band, const void* pixels) {
   const GeglRectangle area = gegl_rect(band);
+  const size_t bytes = static_cast<size_t>(band.area()) * encoding_.native_bytes();
+  prepared_.push_back({band, checksum(pixels, bytes)});
+  gegl_buffer_set(shadow, &area, 0, encoding_.native, pixels, GEGL_AUTO_ROWSTRIDE);
+  gegl_buffer_flush(shadow);
+}
+
+void DrawableIo::write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
+                            const PixelBuffer& result) {
+  expect_accessible();
   if (encoding_.direct()) {
-    gegl_buffer_set(shadow, &area, 0, encoding_.native, result.at(band.x, band.y),
-                    static_cast<gint>(result.row_bytes()));
+    set_native(shadow, band, result.at(band.x, band.y));
     return;
   }
   const size_t row = size_t(band.width) * encoding_.native_bytes();
@@ -207,52 +287,80 @@ void DrawableIo::write_band(GeglBuffer* shadow, const Rect& band, const PixelBuf
     restore_native(encoding_, originals.data() + y * row, source.at(band.x, band.y + y),
                    result.at(band.x, band.y + y), target.data() + y * row, band.width);
   }
-  gegl_buffer_set(shadow, &area, 0, encoding_.native, target.data(), static_cast<gint>(row));
+  set_native(shadow, band, target.data());
 }
 
-void DrawableIo::copy_band(GeglBuffer* shadow, const Rect& band) const {
-  const GeglRectangle area = gegl_rect(band);
+void DrawableIo::copy_band(GeglBuffer* shadow, const Rect& band) {
+  expect_accessible();
   std::vector<uint8_t> originals;
   read_native(buffer_.get(), band, originals);
-  gegl_buffer_set(shadow, &area, 0, encoding_.native, originals.data(), GEGL_AUTO_ROWSTRIDE);
+  set_native(shadow, band, originals.data());
 }
 
-// Each band is sent to GIMP at once: what is left over in this process when the drawable goes away
-// would be sent after it.
-bool DrawableIo::fill_shadow(
-    const Rect& rect, const CallMonitor& monitor,
-    const std::function<void(GeglBuffer* shadow, const Rect& band)>& fill) const {
-  expect_accessible();
-  const Buffer shadow(gimp_drawable_get_shadow_buffer(drawable_));
-  if (!shadow) return false;
-  for_each_band(rect, monitor, [&](const Rect& band) {
-    expect_accessible();
-    fill(shadow.get(), band);
-    gegl_buffer_flush(shadow.get());
+bool DrawableIo::prepare_outside(const Rect& rect, const CallMonitor& monitor) {
+  if (rect == whole()) return true;
+  const Buffer into = shadow();
+  if (!into) return false;
+  for_each_band(whole(), monitor, [&](const Rect& band) {
+    for (const Rect& part : parts_outside(rect, band)) copy_band(into.get(), part);
   });
   return true;
 }
 
-bool DrawableIo::prepare_outside(const Rect& rect, const CallMonitor& monitor) const {
-  if (rect == whole()) return true;
-  return fill_shadow(whole(), monitor,
-                     [&](GeglBuffer* shadow, const Rect& band) { copy_band(shadow, band); });
-}
-
 bool DrawableIo::prepare(const PixelBuffer& source, const PixelBuffer& result,
-                         const CallMonitor& monitor) const {
-  return fill_shadow(result.rect(), monitor, [&](GeglBuffer* shadow, const Rect& band) {
-    write_band(shadow, band, source, result);
-  });
+                         const CallMonitor& monitor) {
+  const Buffer into = shadow();
+  if (!into) return false;
+  for_each_band(result.rect(), monitor,
+                [&](const Rect& band) { write_band(into.get(), band, source, result); });
+  return true;
 }
 
-bool DrawableIo::merge(const Rect& rect) const {
+bool DrawableIo::still_prepared(const CallMonitor& monitor) const {
+  const Buffer now = shadow();
+  if (!now) return false;
+  for (size_t i = 0; i < prepared_.size(); ++i) {
+    throw_if_cancelled(monitor);
+    expect_accessible();
+    if (checksum_of(now.get(), prepared_[i].rect) != prepared_[i].sum) return false;
+    monitor.progress(static_cast<double>(i + 1) / static_cast<double>(prepared_.size()));
+  }
+  return true;
+}
+
+uint64_t DrawableIo::correction_bytes() const {
+  return has_selection() ? static_cast<uint64_t>(selected().area()) * kSelectionBytes : 0;
+}
+
+std::unique_ptr<MergeCorrection> DrawableIo::correction() const {
+  const uint64_t bytes = correction_bytes();
+  if (bytes == 0 || bytes > kMostSelection) return nullptr;
+  return std::make_unique<MergeCorrection>(drawable_);
+}
+
+void DrawableIo::foresee_merge(uint64_t& left) {
+  foreseen_ = false;
+  if (!is_there(drawable_) || !is_as_opened()) return;
+  const uint64_t bytes = correction_bytes();
+  if (bytes > left) return;
+  correction_ = correction();
+  foreseen_ = true;
+  left -= bytes;
+}
+
+bool DrawableIo::merge(const Rect& rect) {
+  if (!is_there(drawable_) || !is_as_opened()) return false;
+  const auto corrected = foreseen_ ? std::move(correction_) : correction();
+  foreseen_ = false;
   if (!gimp_drawable_merge_shadow(drawable_, TRUE)) return false;
+  if (corrected && is_there(drawable_) && is_as_opened()) corrected->apply();
   gimp_drawable_update(drawable_, rect.x, rect.y, rect.width, rect.height);
   return true;
 }
 
-void DrawableIo::discard() const {
+void DrawableIo::discard() {
+  if (prepared_.empty()) return;  // it may be somebody else's
+  prepared_.clear();
   gimp_drawable_free_shadow(drawable_);
 }
 

@@ -36,6 +36,9 @@ class PixelBuffer {
   std::unique_ptr<uint8_t[]> data_;
 };
 
+std::vector<ConstImage> images(const std::vector<PixelBuffer>& buffers);
+std::vector<MutableImage> writable_images(std::vector<PixelBuffer>& buffers);
+
 // Whether they hold the same pixels of the same place.
 bool same_pixels(const PixelBuffer& a, const PixelBuffer& b);
 
@@ -50,8 +53,10 @@ struct PixelSums {
   std::vector<std::optional<uint64_t>> stripes;
 };
 
-// A layer that passes in bands would be left in GEGL's cache as a whole.
-void limit_tile_cache();
+// A layer that passes once would be left in GEGL's cache as a whole, each tile in memory that the
+// system has to clear first. The cache keeps tiles of so many bytes from now on, if it kept more.
+inline constexpr uint64_t kTileCache = 64 << 20;
+void limit_tile_cache(uint64_t bytes);
 
 // Who looks on at a long call of the main thread.
 struct CallMonitor {
@@ -64,6 +69,13 @@ inline CallMonitor within(const CallMonitor& monitor, double from, double size) 
   return {[=, progress = monitor.progress](double fraction) { progress(from + size * fraction); },
           monitor.cancel};
 }
+// Number i of `count` equal parts of it.
+inline CallMonitor part_of(const CallMonitor& monitor, size_t i, size_t count) {
+  const double size = 1.0 / static_cast<double>(count);
+  return within(monitor, static_cast<double>(i) * size, size);
+}
+
+class MergeCorrection;
 
 class DrawableIo {
  private:
@@ -75,12 +87,16 @@ class DrawableIo {
   using Buffer = std::unique_ptr<GeglBuffer, Unref>;
 
   explicit DrawableIo(GimpDrawable* drawable);
+  DrawableIo(DrawableIo&&) noexcept;
+  ~DrawableIo();
 
   GimpDrawable* drawable() const { return drawable_; }
   int32_t width() const { return width_; }
   int32_t height() const { return height_; }
   Rect whole() const { return {0, 0, width_, height_}; }
   const Encoding& encoding() const { return encoding_; }
+  // Of some rows of its tiles, as many as pieces of the drawable that follow each other share.
+  uint64_t tile_rows_bytes() const;
   // The part of the drawable that the selection covers, possibly empty.
   Rect selected() const;
 
@@ -101,40 +117,61 @@ class DrawableIo {
   // checksum that read() returns for those of rect.
   Buffer buffer_now() const { return Buffer(gimp_drawable_get_buffer(drawable_)); }
   uint64_t checksum_of(GeglBuffer* buffer, const Rect& rect) const;
+  // Is told that all rows of the drawable above row `end` have been read.
+  using Arrived = std::function<void(int32_t end)>;
   // Reads all of into, which are whole stripes of sums, and notes what unchanged() needs to know.
   // Throws kCancelled, or the sentence for the user when they are not the pixels that were read
   // before.
-  void read_all(PixelBuffer& into, PixelSums& sums, const CallMonitor& monitor) const;
+  void read_all(PixelBuffer& into, PixelSums& sums, const CallMonitor& monitor,
+                const Arrived& arrived = {}) const;
   // Whether GIMP still holds the pixels that were read. Throws kCancelled.
   bool unchanged(const PixelSums& sums, const CallMonitor& monitor) const;
 
-  // Fills the drawable's shadow buffer with its own pixels, but for rect: whatever the selection is
+  // Fills the drawable's shadow buffer around rect with its own pixels: whatever the selection is
   // when they are merged, none comes in that nobody computed. False: GIMP refused. Throws
   // kCancelled.
-  bool prepare_outside(const Rect& rect, const CallMonitor& monitor) const;
+  bool prepare_outside(const Rect& rect, const CallMonitor& monitor);
   // Puts result, a part of the drawable or all of it, into the shadow buffer, where it waits for
   // merge(). source holds the pixels that result was made from. False: GIMP refused. Throws
   // kCancelled.
-  bool prepare(const PixelBuffer& source, const PixelBuffer& result,
-               const CallMonitor& monitor) const;
+  bool prepare(const PixelBuffer& source, const PixelBuffer& result, const CallMonitor& monitor);
+  // The same of a part of result, in what shadow() gave: null when GIMP refused.
+  Buffer shadow() const;
+  void write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
+                  const PixelBuffer& result);
+  // Whether all that was prepared still waits there: a drawable has one shadow buffer, which every
+  // plug-in that works on it writes to, and which goes when one of them ends. Throws kCancelled.
+  bool still_prepared(const CallMonitor& monitor) const;
+  // What merge() has to know of the prepared pixels takes up to a second, so that it comes before
+  // the last look at what has changed: where it takes no more memory than the bytes that are left.
+  static constexpr uint64_t kForesight = uint64_t{512} << 20;  // of all drawables
+  void foresee_merge(uint64_t& left);
   // Replaces the drawable's pixels in rect by prepared ones in one undo step, through the
   // selection. False: GIMP refused, and this drawable has not changed.
-  bool merge(const Rect& rect) const;
+  bool merge(const Rect& rect);
   // Forgets what was prepared.
-  void discard() const;
+  void discard();
 
  private:
   void read_native(GeglBuffer* buffer, const Rect& band, std::vector<uint8_t>& native) const;
-  void write_band(GeglBuffer* shadow, const Rect& band, const PixelBuffer& source,
-                  const PixelBuffer& result) const;
-  void copy_band(GeglBuffer* shadow, const Rect& band) const;
-  bool fill_shadow(const Rect& rect, const CallMonitor& monitor,
-                   const std::function<void(GeglBuffer* shadow, const Rect& band)>& fill) const;
+  uint64_t correction_bytes() const;
+  std::unique_ptr<MergeCorrection> correction() const;
+  // pixels: the band's rows without gaps.
+  void set_native(GeglBuffer* shadow, const Rect& band, const void* pixels);
+  void copy_band(GeglBuffer* shadow, const Rect& band);
 
   GimpDrawable* drawable_;
   int32_t width_, height_;
   Encoding encoding_;
   Buffer buffer_;
+  // What was put into the shadow buffer: pieces that don't overlap, and their checksums.
+  struct Piece {
+    Rect rect;
+    uint64_t sum;
+  };
+  std::vector<Piece> prepared_;
+  bool foreseen_ = false;
+  std::unique_ptr<MergeCorrection> correction_;  // null: none is needed
 };
 
 }  // namespace grainless

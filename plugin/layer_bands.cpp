@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
+#include "engine/methods.h"
 #include "engine/noise/survey.h"
 #include "engine/stopwatch.h"
+#include "layer_flow.h"
 #include "run_beside.h"
 #include "target.h"
 
@@ -17,6 +20,8 @@ constexpr uint64_t kMebibyte = 1 << 20;
 constexpr uint64_t kHostMemory = 512 * kMebibyte;
 constexpr uint64_t kSurveyBytes = 64 * kMebibyte;  // of a band that is only looked at
 constexpr int32_t kFewestRows = 64;                // fewer would be nearly all halo
+// Layers that the engine turns into floats at once (run_volume_slab() and run_stack()).
+constexpr size_t kVolumeFloats = 20, kFusionFloats = 3;
 
 // Shares of a band's progress.
 constexpr double kReadShare = 0.04, kWriteShare = 0.03;
@@ -34,24 +39,54 @@ uint64_t host_memory() {
   return usable ? mebibytes * kMebibyte : kHostMemory;
 }
 
-LayerBands::LayerBands(LayerFilter& filter, const Params& params, const DrawableIo& io,
-                       PixelSums& read, RunReport& report)
-    : filter_(filter), params_(params), io_(io), read_(read), report_(report) {}
-
-PixelBuffer LayerBands::buffer(const Rect& rect) const {
-  return {io_.encoding().format, io_.width(), io_.height(), rect};
+uint64_t held_bytes(const Params& params, PixelFormat format, size_t layers) {
+  const bool averages = method_row(params.method).stack == StackWay::kFusion;
+  const size_t floats = layers > 1 ? std::min(layers, averages ? kFusionFloats : kVolumeFloats) : 0;
+  return layers * static_cast<uint64_t>(format.pixel_bytes()) +
+         floats * static_cast<uint64_t>(format.colours()) * sizeof(float);
 }
 
-PixelBuffer LayerBands::read(const Rect& rect, const CallMonitor& monitor) {
+LayerBands::LayerBands(LayerFilter& filter, const Params& params, std::vector<BandLayer> layers,
+                       RunReport& report)
+    : filter_(filter), params_(params), layers_(std::move(layers)), report_(report) {}
+
+PixelBuffer LayerBands::buffer(const Rect& rect) const {
+  return {io().encoding().format, io().width(), io().height(), rect};
+}
+
+PixelBuffer LayerBands::read(const BandLayer& layer, const Rect& rect, const CallMonitor& monitor) {
   const Stopwatch stopwatch;
   PixelBuffer pixels = buffer(rect);
-  io_.read_all(pixels, read_, monitor);
+  layer.io->read_all(pixels, *layer.read, monitor);
   report_.read += stopwatch.seconds();
   return pixels;
 }
 
 NoiseModel LayerBands::measure(const CallMonitor& monitor) {
-  Survey survey(params_, io_.encoding().format, io_.width(), io_.height());
+  return filter_.measure_survey() ? measure_survey(monitor) : measure_whole(monitor);
+}
+
+NoiseModel LayerBands::measure_whole(const CallMonitor& monitor) {
+  const PixelFormat format = io().encoding().format;
+  if (!Engine::looks_at_whole(params_, format)) {
+    return white_noise(format.colours(), static_cast<float>(params_.sigma));
+  }
+  const std::vector<int32_t> measured = filter_.noise_layers(static_cast<int32_t>(count()));
+  std::vector<PixelBuffer> whole;
+  for (size_t i = 0; i < measured.size(); ++i) {
+    whole.push_back(read(layers_[static_cast<size_t>(measured[i])], io().whole(),
+                         part_of(within(monitor, 0, 0.5), i, measured.size())));
+  }
+  NoiseModel noise;
+  const auto measure = [&](const Callbacks& callbacks) {
+    return filter_.measure(params_, images(whole), callbacks, noise, &report_.engine.estimate);
+  };
+  run_beside(measure, within(monitor, 0.5, 0.5));
+  return noise;
+}
+
+NoiseModel LayerBands::measure_survey(const CallMonitor& monitor) {
+  Survey survey(params_, io().encoding().format, io().width(), io().height());
   if (survey.looks_at_pixels()) survey_rows(survey, within(monitor, 0, 0.5));
   NoiseModel noise;
   const auto measure = [&](const Callbacks& callbacks) {
@@ -62,36 +97,39 @@ NoiseModel LayerBands::measure(const CallMonitor& monitor) {
 }
 
 void LayerBands::survey_rows(Survey& survey, const CallMonitor& monitor) {
-  const auto row = static_cast<uint64_t>(buffer(rows_of(read_.rect, 0, 0)).row_bytes());
+  const auto row = static_cast<uint64_t>(buffer(rows_of(sums().rect, 0, 0)).row_bytes());
   const uint64_t most = std::min(host_memory(), kSurveyBytes) / row;
-  const auto height = static_cast<uint64_t>(io_.height());
+  const auto height = static_cast<uint64_t>(io().height());
   const auto rows = static_cast<int32_t>(std::min(std::max<uint64_t>(most, kFewestRows), height));
-  for (int32_t y = 0; y < io_.height(); y += rows) {
-    const int32_t end = y + std::min(rows, io_.height() - y);
-    const double share = 1.0 / io_.height();
-    const Rect around = read_.stripes_around(std::max(0, y - Survey::kMargin),
-                                             std::min(io_.height(), end + Survey::kMargin));
-    const PixelBuffer pixels = read(around, within(monitor, y * share, (end - y) * share));
+  for (int32_t y = 0; y < io().height(); y += rows) {
+    const int32_t end = y + std::min(rows, io().height() - y);
+    const double share = 1.0 / io().height();
+    const Rect around = sums().stripes_around(std::max(0, y - Survey::kMargin),
+                                              std::min(io().height(), end + Survey::kMargin));
+    const PixelBuffer pixels =
+        read(layers_.front(), around, within(monitor, y * share, (end - y) * share));
     survey.add(pixels.image(), y, end);
   }
 }
 
 Rect LayerBands::source_of(const NoiseModel& noise, const Rect& band) const {
   VolumeBox source;
-  const LayersShape shape{io_.encoding().format, io_.width(), io_.height(), 1};
-  throw_if_failed(filter_.needed(params_, noise, shape, {band, 0, 1}, source));
-  return read_.stripes_around(source.rect.y, source.rect.bottom());
+  const auto layers = static_cast<int32_t>(count());
+  const LayersShape shape{io().encoding().format, io().width(), io().height(), layers};
+  throw_if_failed(filter_.needed(params_, noise, shape, {band, 0, layers}, source));
+  return sums().stripes_around(source.rect.y, source.rect.bottom());
 }
 
 int32_t LayerBands::band_rows(const NoiseModel& noise, const Rect& target) const {
   const int32_t middle = target.y + target.height / 2;
   const Rect around = source_of(noise, rows_of(target, middle, middle + 1));
-  const auto pixel = static_cast<uint64_t>(io_.encoding().format.pixel_bytes());
+  const uint64_t pixel = held_bytes(params_, io().encoding().format, count());
   const uint64_t held = static_cast<uint64_t>(around.width) * pixel;
   const uint64_t made = static_cast<uint64_t>(target.width) * pixel;
   const uint64_t halo = static_cast<uint64_t>(around.height) * held;
   const uint64_t room = host_memory() > halo ? host_memory() - halo : 0;
-  const auto most = std::max<uint64_t>(room / (held + made), kFewestRows);
+  const uint64_t least = std::max(kFewestRows, around.height - 1);
+  const uint64_t most = std::max(room / (held + made), least);
   // Of about one height, so that the last one is no sliver.
   const auto height = static_cast<uint64_t>(target.height);
   const uint64_t bands = (height - 1) / most + 1;
@@ -100,9 +138,7 @@ int32_t LayerBands::band_rows(const NoiseModel& noise, const Rect& target) const
 
 void LayerBands::filter(const NoiseModel& noise, const Rect& target, const CallMonitor& monitor) {
   const double outside = 0.01;
-  if (!io_.prepare_outside(target, within(monitor, 0, outside))) {
-    throw Error(ErrorCode::kBadInput, not_taken_sentence());
-  }
+  prepare_outside(target, within(monitor, 0, outside));
   const int32_t rows = band_rows(noise, target);
   report_.engine.noise = noise;
   report_.bands = 0;
@@ -117,29 +153,67 @@ void LayerBands::filter(const NoiseModel& noise, const Rect& target, const CallM
 
 void LayerBands::filter_band(const NoiseModel& noise, const Rect& band,
                              const CallMonitor& monitor) {
-  const PixelBuffer source = read(source_of(noise, band), within(monitor, 0, kReadShare));
-  PixelBuffer result = buffer(band);
   const Report one =
-      run(noise, source, result, within(monitor, kReadShare, 1 - kReadShare - kWriteShare));
+      filter_.run_flow() ? flow_band(noise, band, monitor) : pass_band(noise, band, monitor);
   add_part(one, report_.engine);
   report_.engine.note = one.note;
   report_.engine.changed = one.changed;
   ++report_.bands;
-  if (!one.changed) return;
+}
+
+Report LayerBands::flow_band(const NoiseModel& noise, const Rect& band,
+                             const CallMonitor& monitor) {
+  PixelBuffer source = buffer(source_of(noise, band)), result = buffer(band);
+  LayerFlow flow(io(), report_, source, result);
+  flow.read_into(*layers_.front().read);
+  const auto compute = [&](const PictureFlow& picture, const Callbacks& callbacks, Report& report) {
+    return filter_.run_flow()(params_, noise, picture, callbacks, report);
+  };
+  return flow.run(compute, monitor);
+}
+
+Report LayerBands::pass_band(const NoiseModel& noise, const Rect& band,
+                             const CallMonitor& monitor) {
+  const Rect around = source_of(noise, band);
+  const CallMonitor reading = within(monitor, 0, kReadShare);
+  std::vector<PixelBuffer> sources, results;
+  for (size_t i = 0; i < count(); ++i) {
+    sources.push_back(read(layers_[i], around, part_of(reading, i, count())));
+    results.push_back(buffer(band));
+  }
+  const Report one =
+      run(noise, sources, results, within(monitor, kReadShare, 1 - kReadShare - kWriteShare));
+  if (one.changed) prepare(sources, results, within(monitor, 1 - kWriteShare, kWriteShare));
+  return one;
+}
+
+void LayerBands::prepare_outside(const Rect& target, const CallMonitor& monitor) {
+  for (size_t i = 0; i < count(); ++i) {
+    if (!layers_[i].io->prepare_outside(target, part_of(monitor, i, count()))) {
+      throw Error(ErrorCode::kBadInput, not_taken_sentence());
+    }
+  }
+}
+
+void LayerBands::prepare(const std::vector<PixelBuffer>& sources,
+                         const std::vector<PixelBuffer>& results, const CallMonitor& monitor) {
   const Stopwatch stopwatch;
-  if (!io_.prepare(source, result, within(monitor, 1 - kWriteShare, kWriteShare))) {
-    throw Error(ErrorCode::kBadInput, not_taken_sentence());
+  for (size_t i = 0; i < count(); ++i) {
+    if (!layers_[i].io->prepare(sources[i], results[i], part_of(monitor, i, count()))) {
+      throw Error(ErrorCode::kBadInput, not_taken_sentence());
+    }
   }
   report_.write += stopwatch.seconds();
 }
 
-Report LayerBands::run(const NoiseModel& noise, const PixelBuffer& source, PixelBuffer& result,
-                       const CallMonitor& monitor) {
+Report LayerBands::run(const NoiseModel& noise, const std::vector<PixelBuffer>& sources,
+                       std::vector<PixelBuffer>& results, const CallMonitor& monitor) {
   Report report;
-  const std::vector<ConstImage> from{source.image()};
-  const std::vector<MutableImage> to{result.writable()};
+  const std::vector<ConstImage> from = images(sources);
+  const std::vector<MutableImage> to = writable_images(results);
+  const auto layers = static_cast<int32_t>(count());
   const auto compute = [&](const Callbacks& callbacks) {
-    return filter_.run(params_, noise, {1, 0, from}, {1, 0, to}, callbacks, report);
+    return filter_.run(params_, noise, {layers, 0, from}, {layers, 0, to}, callbacks, report);
   };
   run_beside(compute, monitor);
   return report;

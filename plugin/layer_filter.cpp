@@ -22,6 +22,13 @@ class PictureFilter final : public LayerFilter {
     };
   }
 
+  RunFlow run_flow() override {
+    return [this](const Params& params, const NoiseModel& noise, const PictureFlow& picture,
+                  const Callbacks& callbacks, Report& report) {
+      return engine_.denoise(params, noise, picture, callbacks, report);
+    };
+  }
+
   // Sigma and range are measured on the whole layer, whatever is selected: preview and result
   // agree, and so do two selections.
   bool reads_whole(const Params& params, PixelFormat format) const override {

@@ -31,6 +31,13 @@ class LayerFilter {
                            NoiseModel& noise, double* seconds)>;
   virtual MeasureSurvey measure_survey() { return {}; }
 
+  // run() for a single layer whose pixels come and go meanwhile. Empty: this filter wants them all
+  // at once.
+  using RunFlow =
+      std::function<Status(const Params& params, const NoiseModel& noise,
+                           const PictureFlow& picture, const Callbacks& callbacks, Report& report)>;
+  virtual RunFlow run_flow() { return {}; }
+
   // Whether the final run wants whole layers, whatever part of them changes.
   virtual bool reads_whole(const Params& params, PixelFormat format) const = 0;
   // The layers and their part that `box` of a volume depends on.

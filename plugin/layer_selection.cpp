@@ -96,16 +96,18 @@ void LayerSelection::blend(const Babl* native, const std::vector<float>& covered
                            const uint8_t* original, uint8_t* result) const {
   constexpr int kChannels = 4, kAlpha = 3;
   const auto count = static_cast<long>(covered.size());
-  const Babl* linear = babl_format_with_space("RGBA float", babl_format_get_space(native));
+  // Of several ways babl takes the one that was fastest when it tried; to and from doubles none is
+  // inexact, so that each run of the filter has the same bits.
+  const Babl* linear = babl_format_with_space("RGBA double", babl_format_get_space(native));
   const Babl* to_linear = babl_fish(native, linear);
-  std::vector<float> before(covered.size() * kChannels), after(before.size());
+  std::vector<double> before(covered.size() * kChannels), after(before.size());
   babl_process(to_linear, original, before.data(), count);
   babl_process(to_linear, result, after.data(), count);
   for (size_t i = 0; i < covered.size(); ++i) {
-    const float* from = &before[i * kChannels];
-    float* to = &after[i * kChannels];
-    const float alpha = (to[kAlpha] - from[kAlpha]) * covered[i] + from[kAlpha];
-    const float share = alpha != 0 ? covered[i] * to[kAlpha] / alpha : 0;
+    const double* from = &before[i * kChannels];
+    double* to = &after[i * kChannels];
+    const double alpha = (to[kAlpha] - from[kAlpha]) * covered[i] + from[kAlpha];
+    const double share = alpha != 0 ? covered[i] * to[kAlpha] / alpha : 0;
     for (int c = 0; c < kAlpha; ++c) to[c] = (to[c] - from[c]) * share + from[c];
     to[kAlpha] = alpha;
   }

@@ -31,6 +31,8 @@ class LayerSelection {
   // Whether result pixels take the original ones' place just like that.
   bool replaces() const { return shown_.whole && channels_.all(); }
 
+  // 0..1 for `count` pixels from (x, y) on, of a selection that is not whole.
+  std::vector<float> coverage(int32_t x, int32_t y, int32_t count) const;
   // Does to `count` pixels of a row, from (x, y) of the drawable on and in its own format, what
   // GIMP's merge does: a mean of original and result in linear light, weighted by the selection, of
   // the channels that are switched on.
@@ -42,9 +44,6 @@ class LayerSelection {
  private:
   void blend(const Babl* native, const std::vector<float>& covered, const uint8_t* original,
              uint8_t* result) const;
-  // 0..1 for `count` pixels from (x, y) on.
-  std::vector<float> coverage(int32_t x, int32_t y, int32_t count) const;
-
   GimpDrawable* drawable_;
   Placement placement_;
   ActiveChannels channels_;

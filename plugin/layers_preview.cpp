@@ -502,6 +502,7 @@ Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callba
   info.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
   info.measured = job.params.auto_sigma;
   info.confidence = confidence_of(noise);
+  info.impulses = impulses_text(noise.impulses);
   info.device = report.device_description.empty() ? report.device : report.device_description;
   info.fallbacks = report.fallbacks;
   info.note = report.note;
@@ -579,6 +580,7 @@ Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
   if (!status.ok()) return status;
   picture.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
   picture.confidence = confidence_of(noise);
+  picture.impulses = impulses_text(noise.impulses);
   if (noise.bend.enabled != 0) {
     constexpr int32_t kStep = 15;
     for (int32_t tone = 0; tone <= 255; tone += kStep) {

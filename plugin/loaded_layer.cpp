@@ -40,7 +40,7 @@ LoadedLayer::LoadedLayer(GimpDrawable* drawable, bool in_parts)
       left_(columns_ * rows_),
       loaded_(size_t(columns_) * rows_),
       sums_(loaded_.size()) {
-  if (!whole_) limit_tile_cache();
+  if (!whole_) limit_tile_cache(kTileCache);
 }
 
 void LoadedLayer::allocate() {

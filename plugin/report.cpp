@@ -4,39 +4,95 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace grainless {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+// A line of JSON, member by member. nlohmann's arrays and objects ask for memory in their
+// destructors and end the process where there is none, so only single values are made with it.
+class JsonLine {
+ public:
+  void open(const char* name, char bracket) {
+    begin(name);
+    text += bracket;
+    first_ = true;
+  }
+  void close(char bracket) {
+    text += bracket;
+    first_ = false;
+  }
+  // A member of an object; an array's has no name.
+  void add(const char* name, const ordered_json& value) {
+    begin(name);
+    // Names of layers may be anything.
+    text += value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  }
+
+  std::string text;
+
+ private:
+  void begin(const char* name) {
+    if (!first_) text += ',';
+    first_ = false;
+    if (name != nullptr) text.append("\"").append(name).append("\":");
+  }
+
+  bool first_ = true;
+};
+
+void add_seconds(JsonLine& line, const RunReport& report) {
+  const Report& engine = report.engine;
+  line.open("seconds", '{');
+  line.add("read", report.read);
+  line.add("estimate", engine.estimate);
+  line.add("upload", engine.upload);
+  line.add("kernels", engine.kernels);
+  line.add("download", engine.download);
+  line.add("write", report.write);
+  line.add("total", report.total);
+  line.close('}');
+}
+
+std::string json_line(const RunReport& report) {
+  const Report& engine = report.engine;
+  JsonLine line;
+  line.open(nullptr, '{');
+  line.add("drawable", report.drawable);
+  if (report.layers > 0) {
+    line.add("layers", report.layers);
+    line.add("depth", report.params.depth);
+  }
+  line.add("device", engine.device);
+  line.open("fallback", '[');
+  for (const std::string& reason : engine.fallbacks) line.add(nullptr, reason);
+  line.close(']');
+  line.add("method", param_text(report.params, *find_param("method")));
+  line.open("sigma", '[');
+  for (int32_t c = 0; c < engine.noise.channels; ++c) {
+    line.add(nullptr, engine.noise.sigma[0][c]);
+  }
+  line.close(']');
+  add_seconds(line, report);
+  line.add("bands", report.bands);
+  line.add("tiles", engine.tiles);
+  line.add("peak_memory", engine.peak_memory);
+  line.add("replaced_pixels", engine.replaced_pixels);
+  line.add("changed", engine.changed);
+  line.add("note", engine.note);
+  line.close('}');
+  return line.text;
+}
+
+}  // namespace
 
 bool append_report(const RunReport& report) {
   const char* path = std::getenv("GRAINLESS_REPORT");
   if (path == nullptr || *path == '\0') return true;
-  const Report& engine = report.engine;
-  nlohmann::ordered_json json;
-  json["drawable"] = report.drawable;
-  if (report.layers > 0) {
-    json["layers"] = report.layers;
-    json["depth"] = report.params.depth;
-  }
-  json["device"] = engine.device;
-  json["fallback"] = engine.fallbacks;
-  json["method"] = param_text(report.params, *find_param("method"));
-  json["sigma"] = nlohmann::ordered_json::array();
-  for (int32_t c = 0; c < engine.noise.channels; ++c) {
-    json["sigma"].push_back(engine.noise.sigma[0][c]);
-  }
-  json["seconds"] = {{"read", report.read},         {"estimate", engine.estimate},
-                     {"upload", engine.upload},     {"kernels", engine.kernels},
-                     {"download", engine.download}, {"write", report.write},
-                     {"total", report.total}};
-  json["bands"] = report.bands;
-  json["tiles"] = engine.tiles;
-  json["peak_memory"] = engine.peak_memory;
-  json["replaced_pixels"] = engine.replaced_pixels;
-  json["changed"] = engine.changed;
-  json["note"] = engine.note;
-  // Names of layers may be anything.
-  const std::string line =
-      json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string line = json_line(report);
   std::ofstream file(path, std::ios::app);
   file << line << '\n';
   return static_cast<bool>(file.flush());

@@ -64,9 +64,19 @@ Status check_pixels(const Tasks& tasks, WorkProgress& progress) {
   return {ErrorCode::kCancelled, "cancelled"};
 }
 
+Status foresee_merge(const Tasks& tasks) {
+  uint64_t left = DrawableIo::kForesight;
+  for (const auto& task : tasks) {
+    Status status = task->foresee_merge(left);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
 // The pixels take a while; what is looked at again after them is right before the first merge.
 Status check(const Job& job, const Tasks& tasks, WorkProgress& progress) {
   Status status = check_state(job, tasks);
+  if (status.ok()) status = foresee_merge(tasks);
   if (status.ok()) status = check_pixels(tasks, progress);
   return status.ok() ? check_state(job, tasks) : status;
 }

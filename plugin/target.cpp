@@ -202,4 +202,10 @@ std::string repainted_sentence(GimpDrawable* drawable) {
                    GIMP_ITEM(drawable));
 }
 
+std::string crossed_sentence(GimpDrawable* drawable) {
+  return with_name(_("Another filter worked on “%s” at the same time, so nothing was denoised: "
+                     "start it again."),
+                   GIMP_ITEM(drawable));
+}
+
 }  // namespace grainless

@@ -69,6 +69,7 @@ std::string gone_sentence();
 std::string reformatted_sentence();
 std::string moved_sentence(GimpDrawable* drawable);
 std::string repainted_sentence(GimpDrawable* drawable);
+std::string crossed_sentence(GimpDrawable* drawable);
 std::string not_taken_sentence();
 // And for a layer none of whose colours may change.
 std::string no_channel_sentence();

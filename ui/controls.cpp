@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "side_column.h"
 #include "text.h"
 
 namespace grainless::ui {
@@ -258,6 +259,7 @@ GtkWidget* Controls::make_number(const ParamSpec& spec) {
 GtkWidget* Controls::make_device(const ParamSpec& spec) {
   GtkWidget* combo = gtk_combo_box_text_new();
   device_ = GTK_COMBO_BOX_TEXT(combo);
+  shorten_names(GTK_COMBO_BOX(combo));
   set_devices({});
   g_object_bind_property(
       config_, spec.key, combo, "active-id",

@@ -9,9 +9,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "controls.h"
 #include "dialog_state.h"
+#include "foot_line.h"
 #include "layer_chooser.h"
 #include "lines.h"
 #include "noise_panel.h"
@@ -19,6 +21,7 @@
 #include "preview.h"
 #include "preview_bar.h"
 #include "procedure_dialog.h"
+#include "side_column.h"
 #include "status_text.h"
 #include "work_panel.h"
 
@@ -44,6 +47,7 @@ class Dialog {
         shown_(params()),
         dialog_(new_procedure_dialog(procedure, config, title_of(subject), places)),
         work_(GTK_DIALOG(dialog_)),
+        foot_(work_.build()),
         presets_(
             std::make_unique<PresetBar>(config, params, places.presets,
                                         subject.stack ? PresetUse::kStack : PresetUse::kPicture)),
@@ -74,7 +78,8 @@ class Dialog {
   }
 
   std::optional<Status> run(const Work& work) {
-    while (gimp_procedure_dialog_run(GIMP_PROCEDURE_DIALOG(dialog_))) {
+    // It may have ended before it began: the image was closed while the window was made.
+    while (!ended_ && gimp_procedure_dialog_run(GIMP_PROCEDURE_DIALOG(dialog_))) {
       set_working(true);
       Status status = work_.run(work);
       if (status.code() != ErrorCode::kCancelled) return status;
@@ -152,7 +157,7 @@ class Dialog {
     if (!looked.ok()) return end(looked);
     if (!situation.end.empty()) return end({ErrorCode::kBadInput, situation.end});
     update_controls();
-    layers_->set_remark(situation.remark);
+    foot_.set_remark(situation.remark);
     if (refusal_ == situation.refusal) return;
     refusal_ = situation.refusal;
     show_state();
@@ -166,7 +171,7 @@ class Dialog {
     GtkWidget* content = gtk_dialog_get_content_area(GTK_DIALOG(dialog_));
     gtk_box_pack_start(GTK_BOX(content), halves, TRUE, TRUE, 0);
     gtk_widget_show_all(halves);
-    gtk_box_pack_start(GTK_BOX(content), work_.build(), FALSE, FALSE, 0);
+    fix_width(side_, parts_, kSideWidth);
     set_size();
   }
 
@@ -177,15 +182,8 @@ class Dialog {
     preview_->draw_focus_on(frame);
 
     device_ = new_line_of_height(60, kStatusLines);
-    bar_->add_line(device_);
-    GtkWidget* hint =
-        gtk_label_new(_("Drag moves, the wheel zooms; hold the button, or Space, to "
-                        "see the original."));
-    gtk_label_set_xalign(GTK_LABEL(hint), 0);
-    gtk_label_set_ellipsize(GTK_LABEL(hint), PANGO_ELLIPSIZE_END);
-    gtk_widget_set_tooltip_text(hint, gtk_label_get_text(GTK_LABEL(hint)));  // all of it
-    gtk_style_context_add_class(gtk_widget_get_style_context(hint), "dim-label");
-    bar_->add_line(hint);
+    bar_->add_line(place_of(device_));
+    bar_->add_line(foot_.widget());
 
     GtkWidget* left = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
     gtk_box_pack_start(GTK_BOX(left), layers_->build(subject.what), FALSE, FALSE, 0);
@@ -194,32 +192,26 @@ class Dialog {
     return left;
   }
 
+  void pack_controls(GtkWidget* side, GtkWidget* controls) {
+    gtk_box_pack_start(GTK_BOX(side), controls, FALSE, FALSE, 0);
+    parts_.push_back(controls);
+  }
+
   GtkWidget* build_side(bool stack) {
     GtkWidget* side = gtk_box_new(GTK_ORIENTATION_VERTICAL, 12);
     gtk_box_pack_start(GTK_BOX(side), presets_->widget(), FALSE, FALSE, 0);
-    if (stack) {
-      gtk_box_pack_start(GTK_BOX(side), controls_.column(ParamGroup::kStack), FALSE, FALSE, 0);
-    }
-    gtk_box_pack_start(GTK_BOX(side),
-                       controls_.column(ParamGroup::kMain, "sigma", noise_->widget()), FALSE, FALSE,
-                       0);
+    if (stack) pack_controls(side, controls_.column(ParamGroup::kStack));
+    pack_controls(side, controls_.column(ParamGroup::kMain, "sigma", noise_->widget()));
     GtkWidget* advanced = gtk_expander_new_with_mnemonic(_("Advanced twea_ks"));
-    GtkWidget* column = controls_.column(ParamGroup::kAdvanced);
-    gtk_widget_set_margin_top(column, 6);
-    gtk_container_add(GTK_CONTAINER(advanced), column);
-    gtk_box_pack_start(GTK_BOX(side), advanced, FALSE, FALSE, 0);
-    if (!stack) gtk_box_pack_start(GTK_BOX(side), new_effect_choice(), FALSE, FALSE, 0);
+    GtkWidget* folded = controls_.column(ParamGroup::kAdvanced);
+    gtk_widget_set_margin_top(folded, 6);
+    gtk_container_add(GTK_CONTAINER(advanced), folded);
+    parts_.push_back(folded);
+    pack_controls(side, advanced);
+    if (!stack) pack_controls(side, new_effect_choice());
 
-    // With the expander open the controls are taller than a small window; the bar stays in sight.
-    GtkWidget* scrolled = gtk_scrolled_window_new(nullptr, nullptr);
-    gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
-                                   GTK_POLICY_AUTOMATIC);
-    gtk_scrolled_window_set_overlay_scrolling(GTK_SCROLLED_WINDOW(scrolled), FALSE);
-    gtk_container_add(GTK_CONTAINER(scrolled), side);
-    gtk_widget_set_size_request(scrolled, kSideWidth, -1);
-    side_ = scrolled;
-    gtk_widget_set_hexpand(scrolled, FALSE);  // its controls would claim the preview's room
-    return scrolled;
+    side_ = new_side_column(side);
+    return side_;
   }
 
   // The argument that is no parameter: what becomes of the result.
@@ -251,6 +243,7 @@ class Dialog {
   void set_working(bool working) {
     working_ = working;
     preview_->set_paused(working);
+    foot_.set_working(working);
     gtk_widget_set_sensitive(side_, !working);
   }
 
@@ -293,7 +286,9 @@ class Dialog {
     if (!refusal_.empty()) device = refusal_;
     if (!invalid_.empty()) device = capitalized(invalid_);
     set_text(device_, device);
-    const std::string all = device_text(model, preview_->loaded());
+    // What was told already; and all of a sentence that is longer than its place.
+    std::string all = device_text(model, preview_->loaded());
+    if (all.find(device) == std::string::npos) all = device + "\n" + all;
     gtk_widget_set_tooltip_text(device_, all.c_str());
     if (working_) return;
     gtk_dialog_set_response_sensitive(GTK_DIALOG(dialog_), GTK_RESPONSE_OK,
@@ -312,6 +307,7 @@ class Dialog {
   Params shown_;             // the newest ones
   GtkWidget* dialog_;
   GtkWidget* side_ = nullptr;
+  std::vector<GtkWidget*> parts_;  // beside the preview: whose width counts
   GtkWidget* device_ = nullptr;
   std::string invalid_;          // why the settings can't be used
   std::string refusal_;          // why nothing can be done to the layers as they are
@@ -320,6 +316,7 @@ class Dialog {
   gulong changed_ = 0;
   guint watch_ = 0;
   WorkPanel work_;
+  FootLine foot_;
   std::unique_ptr<PresetBar> presets_;
   Controls controls_;
   std::unique_ptr<Preview> preview_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lines.h"
+#include "side_column.h"
 #include "text.h"
 
 namespace grainless::ui {
@@ -14,24 +15,14 @@ namespace {
 
 constexpr int kWidth = 200;
 
-// Names may be longer than the dialog is wide.
-void shorten_names(GtkComboBox* combo) {
-  GList* cells = gtk_cell_layout_get_cells(GTK_CELL_LAYOUT(combo));
-  g_object_set(cells->data, "ellipsize", PANGO_ELLIPSIZE_MIDDLE, nullptr);
-  g_list_free(cells);
-  gtk_widget_set_size_request(GTK_WIDGET(combo), kWidth, -1);
-}
-
 }  // namespace
 
 LayerChooser::LayerChooser(Preview& preview, LayerList& layers, bool stack)
     : preview_(preview),
       layers_(layers),
       stack_(stack),
-      combo_(GTK_COMBO_BOX(g_object_ref_sink(gtk_combo_box_text_new()))),
-      remark_(new_line(90)) {
+      combo_(GTK_COMBO_BOX(g_object_ref_sink(gtk_combo_box_text_new()))) {
   fill_list();
-  gtk_widget_set_no_show_all(remark_, TRUE);
   g_signal_connect_swapped(combo_, "changed",
                            G_CALLBACK(+[](LayerChooser* self) { self->chosen(); }), this);
 }
@@ -42,12 +33,12 @@ void LayerChooser::fill_list() {
     ++count_;
   }
   shorten_names(combo_);
+  gtk_widget_set_size_request(GTK_WIDGET(combo_), kWidth, -1);
   gtk_combo_box_set_active(combo_, count_ - 1 - layers_.shown());
 }
 
 GtkWidget* LayerChooser::build(const std::string& what) {
   GtkWidget* box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);
-  gtk_box_pack_end(GTK_BOX(box), remark_, FALSE, FALSE, 0);
   if (count_ < 2) return box;
   GtkWidget* row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
   auto* combo = GTK_WIDGET(combo_);
@@ -73,11 +64,6 @@ GtkWidget* LayerChooser::build(const std::string& what) {
 LayerChooser::~LayerChooser() {
   g_signal_handlers_disconnect_by_data(combo_, this);
   g_object_unref(combo_);
-}
-
-void LayerChooser::set_remark(const std::string& remark) {
-  set_text(remark_, remark);
-  gtk_widget_set_visible(remark_, !remark.empty());
 }
 
 void LayerChooser::step(int by) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which of several layers the preview shows, in the order of GIMP's list of layers: the top one
-// first; and what is to be known of it.
+// first.
 #pragma once
 
 #include <gtk/gtk.h>
@@ -22,8 +22,6 @@ class LayerChooser {
 
   // A row, which is not shown when it has nothing to say. what: which layers these are.
   GtkWidget* build(const std::string& what);
-  // About the layer that is shown; may be empty.
-  void set_remark(const std::string& remark);
   // To the next one above (by 1) or below (-1), as far as there is one.
   void step(int by);
 
@@ -36,7 +34,6 @@ class LayerChooser {
   bool stack_;
   int32_t count_ = 0;
   GtkComboBox* combo_;
-  GtkWidget* remark_;
 };
 
 }  // namespace grainless::ui

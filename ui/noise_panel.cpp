@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/boundary/choices.h"
 #include "engine/params/tone_strength.h"
 #include "lines.h"
 #include "status_text.h"
@@ -75,6 +76,7 @@ void NoisePanel::update(const Params& params) {
   if (params.auto_sigma && info != nullptr && info->measured) {
     sigma_ = info->sigma;
     confidence_ = info->confidence;
+    impulses_ = info->impulses;
   }
   // Not before there is a first picture: the diagram can wait.
   if (asked_ != preview_.model().layer() && info != nullptr && !preview_.model().busy() &&
@@ -82,11 +84,17 @@ void NoisePanel::update(const Params& params) {
     measure_layer();
   }
   const bool waiting = sigma_.empty() && params.auto_sigma;
-  set_text(estimate_, waiting ? _("Measuring the noise…") : noise_text(sigma_, confidence_));
-  gtk_widget_set_visible(estimate_, waiting || !sigma_.empty());
   params_ = params;
+  set_text(estimate_, waiting ? _("Measuring the noise…") : text());
+  gtk_widget_set_visible(estimate_, waiting || !sigma_.empty());
   update_level();
   gtk_widget_set_sensitive(button_, preview_.loaded() >= 1 && !measuring_);
+}
+
+std::string NoisePanel::text() const {
+  const bool removes = params_.strength > 0 && (params_.luma > 0 || params_.chroma > 0);
+  const bool looks = params_.impulse == static_cast<int32_t>(ImpulseWay::kAuto);
+  return noise_text(sigma_, confidence_, looks && removes ? impulses_ : std::string());
 }
 
 void NoisePanel::update_level() {
@@ -110,7 +118,8 @@ void NoisePanel::measure_layer() {
       if (!ok || layer != preview_.model().layer() || version != version_) return;
       sigma_ = picture->sigma;
       confidence_ = picture->confidence;
-      set_text(estimate_, noise_text(sigma_, confidence_));
+      impulses_ = picture->impulses;
+      set_text(estimate_, text());
       gtk_widget_show(estimate_);
       plot_.set_curves(std::move(picture->curves));
       removed_ = picture->removed;

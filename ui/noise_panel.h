@@ -33,6 +33,7 @@ class NoisePanel {
   void show_area(const Status& status, const AreaMeasurement& measured);
   void update_button();
   void update_level();
+  std::string text() const;
 
   Preview& preview_;
   std::function<void(double)> use_sigma_;
@@ -44,6 +45,7 @@ class NoisePanel {
   std::vector<double> sigma_;  // of the layer, when it is known
   std::vector<NoisePoint> removed_;
   NoiseConfidence confidence_;
+  std::string impulses_;
   Params params_;         // of the last update
   int32_t asked_ = -1;    // the layer whose noise is or was measured
   uint64_t version_ = 0;  // of the preview's pixels that this is about

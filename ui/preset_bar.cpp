@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "preset_dialogs.h"
+#include "side_column.h"
 #include "text.h"
 
 namespace grainless::ui {
@@ -17,6 +18,7 @@ namespace {
 // Ids of the combo box: the user's presets may be called like anything.
 constexpr char kOwn[] = "own", kBuiltInMark[] = "built-in:", kUserMark[] = "user:";
 constexpr char kSeparator[] = "separator";  // between those that come with Grainless and the user's
+constexpr size_t kMostInMenu = 100;         // rows
 
 gboolean is_separator(GtkTreeModel* model, GtkTreeIter* row, gpointer combo) {
   gchar* id = nullptr;
@@ -24,6 +26,26 @@ gboolean is_separator(GtkTreeModel* model, GtkTreeIter* row, gpointer combo) {
   const bool separator = id != nullptr && std::string_view(id) == kSeparator;
   g_free(id);
   return separator ? TRUE : FALSE;
+}
+
+// GTK makes a widget of each row of a menu, which takes it seconds for thousands, and a window of
+// all of them, which can't have so many pixels. A list scrolls.
+void show_as_list(GtkComboBox* combo, bool list) {
+  GtkStyleContext* style = gtk_widget_get_style_context(GTK_WIDGET(combo));
+  constexpr char kProvider[] = "grainless-list";
+  auto* known = static_cast<GtkStyleProvider*>(g_object_get_data(G_OBJECT(combo), kProvider));
+  if (list == (known != nullptr)) return;
+  if (known != nullptr) {
+    gtk_style_context_remove_provider(style, known);
+    g_object_set_data(G_OBJECT(combo), kProvider, nullptr);
+    return;
+  }
+  GtkCssProvider* provider = gtk_css_provider_new();
+  gtk_css_provider_load_from_data(provider, "* { -GtkComboBox-appears-as-list: true; }", -1,
+                                  nullptr);
+  gtk_style_context_add_provider(style, GTK_STYLE_PROVIDER(provider),
+                                 GTK_STYLE_PROVIDER_PRIORITY_USER);
+  g_object_set_data_full(G_OBJECT(combo), kProvider, provider, g_object_unref);
 }
 
 // File names need not be UTF-8, what is shown must be.
@@ -65,6 +87,7 @@ PresetBar::PresetBar(GimpProcedureConfig* config, std::function<Params()> params
   GtkWidget* combo = gtk_combo_box_text_new();
   combo_ = GTK_COMBO_BOX_TEXT(combo);
   gtk_combo_box_set_row_separator_func(GTK_COMBO_BOX(combo), is_separator, combo, nullptr);
+  shorten_names(GTK_COMBO_BOX(combo));
   const char* tooltip =
       _("Settings under a name: choose some that come with Grainless or that you have saved.");
   atk_object_set_name(gtk_widget_get_accessible(combo), _("Preset"));
@@ -152,11 +175,24 @@ void PresetBar::list_presets() {
     entries_.push_back({kUserMark + name, shown(name), name, settings, status});
   }
   showing_ = true;
-  gtk_combo_box_text_remove_all(combo_);
-  for (const Entry& entry : entries_) {
-    gtk_combo_box_text_append(combo_, entry.id.c_str(), entry.label.c_str());
-  }
+  show_as_list(GTK_COMBO_BOX(combo_), entries_.size() > kMostInMenu);
+  fill(GTK_COMBO_BOX(combo_), entries_);
   showing_ = false;
+}
+
+// Without the box, which would look at each row that comes.
+void PresetBar::fill(GtkComboBox* combo, const std::vector<Entry>& entries) {
+  GtkTreeModel* rows = gtk_combo_box_get_model(combo);
+  g_object_ref(rows);
+  gtk_combo_box_set_model(combo, nullptr);
+  gtk_list_store_clear(GTK_LIST_STORE(rows));
+  for (const Entry& entry : entries) {
+    gtk_list_store_insert_with_values(
+        GTK_LIST_STORE(rows), nullptr, -1, gtk_combo_box_get_entry_text_column(combo),
+        entry.label.c_str(), gtk_combo_box_get_id_column(combo), entry.id.c_str(), -1);
+  }
+  gtk_combo_box_set_model(combo, rows);
+  g_object_unref(rows);
 }
 
 void PresetBar::show_current() {

@@ -40,6 +40,7 @@ class PresetBar {
   void add_action(GtkWidget* menu, const char* label, void (PresetBar::*action)());
   void act(void (PresetBar::*action)());
   void list_presets();
+  static void fill(GtkComboBox* combo, const std::vector<Entry>& entries);
   // Shows which preset the settings are, the one chosen last where several say the same.
   void show_current();
   void choose();

@@ -45,7 +45,8 @@ std::string capitalized(const std::string& sentence) {
   return std::string(first, static_cast<size_t>(bytes)) + rest;
 }
 
-std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence) {
+std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence,
+                       const std::string& impulses) {
   if (sigma.empty()) return {};
   std::string text = sigma.size() < 3
                          ? format(_("Measured noise: %.1f"), sigma[0])
@@ -53,6 +54,7 @@ std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& 
                                   sigma[0], sigma[1], sigma[2]);
   if (!confidence.words.empty()) text += " (" + confidence.words + ")";
   if (confidence.unsure) text += std::string("\n") + _("Measure a flat part to be sure.");
+  if (!impulses.empty()) text += "\n" + format(_("Found and replaced: %s."), impulses.c_str());
   return text;
 }
 

@@ -12,8 +12,10 @@ namespace grainless::ui {
 // The engine's sentences are made to follow a file's name or a colon: as one that stands alone.
 std::string capitalized(const std::string& sentence);
 
-// "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour", and what to do when unsure.
-std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence);
+// "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour", what to do when unsure, and which
+// impulses are replaced, if any.
+std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence,
+                       const std::string& impulses);
 // The same of a part of the layer.
 std::string area_text(const std::vector<double>& sigma);
 // "Preview by AMD EPYC in 0.52 s", and why not on another device, unless that was `told`; or what

@@ -6,21 +6,27 @@
 #include <algorithm>
 #include <string_view>
 
+#include "lines.h"
+
 namespace grainless::ui {
 namespace {
 
+constexpr int kBarWidth = 200;
 constexpr gint64 kSlice = 10000;  // microseconds for the window, out of the work's time
 
 }  // namespace
 
 GtkWidget* WorkPanel::build() {
   bar_ = gtk_progress_bar_new();
-  gtk_progress_bar_set_show_text(GTK_PROGRESS_BAR(bar_), TRUE);
-  gtk_progress_bar_set_ellipsize(GTK_PROGRESS_BAR(bar_), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_no_show_all(bar_, TRUE);
-  g_object_set(bar_, "margin-start", 12, "margin-end", 12, "margin-bottom", 6, nullptr);
+  gtk_widget_set_size_request(bar_, kBarWidth, -1);
+  gtk_widget_set_valign(bar_, GTK_ALIGN_CENTER);
   atk_object_set_name(gtk_widget_get_accessible(bar_), _("Progress"));
-  return bar_;
+  // Not the bar's own text, which is as high as the script of a layer's name.
+  text_ = new_line_of_height(60, 1);
+  GtkWidget* line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
+  gtk_box_pack_start(GTK_BOX(line), bar_, FALSE, FALSE, 0);
+  gtk_box_pack_start(GTK_BOX(line), place_of(text_), TRUE, TRUE, 0);
+  return line;
 }
 
 // Only Cancel goes on working.
@@ -50,7 +56,8 @@ void WorkPanel::stop() {
 
 // Those who can't see the bar get its text as a description.
 void WorkPanel::set_text(const char* text) {
-  gtk_progress_bar_set_text(GTK_PROGRESS_BAR(bar_), text);
+  ui::set_text(text_, text);
+  gtk_widget_set_tooltip_text(text_, text);
   AtkObject* accessible = gtk_widget_get_accessible(bar_);
   const gchar* known = atk_object_get_description(accessible);
   if (known == nullptr || std::string_view(known) != text) {
@@ -72,7 +79,7 @@ Status WorkPanel::run(const Work& work) {
   CancelToken cancel;
   cancel_ = &cancel;
   gtk_progress_bar_set_fraction(GTK_PROGRESS_BAR(bar_), 0);
-  gtk_widget_show(bar_);
+  set_text("");
   set_buttons_sensitive(false);
   const gulong response =
       g_signal_connect(dialog_, "response", G_CALLBACK(+[](GtkDialog*, gint id, WorkPanel* self) {
@@ -93,7 +100,6 @@ Status WorkPanel::run(const Work& work) {
   g_signal_handler_disconnect(dialog_, response);
   g_signal_handler_disconnect(dialog_, close);
   set_buttons_sensitive(true);
-  gtk_widget_hide(bar_);
   cancel_ = nullptr;
   return status;
 }

@@ -15,7 +15,7 @@ class WorkPanel {
  public:
   explicit WorkPanel(GtkDialog* dialog) : dialog_(dialog) {}
 
-  // Stands at the foot of the dialog, and shows only during run().
+  // One line, to be shown during run().
   GtkWidget* build();
   // Runs work; the dialog answers whenever work reports progress.
   Status run(const Work& work);
@@ -28,6 +28,7 @@ class WorkPanel {
 
   GtkDialog* dialog_;
   GtkWidget* bar_ = nullptr;
+  GtkWidget* text_ = nullptr;
   CancelToken* cancel_ = nullptr;  // while work runs
   std::vector<GtkWidget*> silenced_;
 };

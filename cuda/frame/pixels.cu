@@ -37,7 +37,7 @@ __device__ Colour load_colour(const DevicePixels& pixels, const void* pixel) {
 template <bool kBent>
 __device__ void store_value(const DevicePixels& pixels, void* pixel, int channel, float value) {
   store_component(pixel, pixels.format.component, channel,
-                  kBent ? unbent(pixels.bend, value) : value);
+                  kBent ? bent_back(pixels.bend, value) : value);
 }
 
 __device__ void put(const DevicePlanes& planes, int x, int y, const Colour& colour) {

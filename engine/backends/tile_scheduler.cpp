@@ -165,6 +165,7 @@ class Scheduler {
 
   void account(const Backend& backend, const Rect& tile, const AbiTiming& timing) {
     pixels_left_ -= tile.area();
+    work_.finished(tile);
     ++report_.tiles;
     report_.upload += timing.upload;
     report_.kernels += timing.kernels;
@@ -277,6 +278,7 @@ TileSize ImageWork::largest_tile(const Backend& backend, uint64_t budget, int32_
 void ImageWork::run(Backend& backend, const Rect& out, const Callbacks& callbacks,
                     AbiTiming* timing) const {
   const Rect in = intersect(expand(out, plan_.halo), {0, 0, source_.width, source_.height});
+  if (flow_ != nullptr && flow_->await_rows) flow_->await_rows(in.bottom());
   const AbiTile tile{source_.width,
                      source_.height,
                      in,
@@ -286,6 +288,10 @@ void ImageWork::run(Backend& backend, const Rect& out, const Callbacks& callback
                      pixel_at(target_, out.x, out.y),
                      target_.row_bytes};
   backend.run(plan_, tile, callbacks, timing);
+}
+
+void ImageWork::finished(const Rect& tile) const {
+  if (flow_ != nullptr && flow_->finished) flow_->finished(tile);
 }
 
 void run_tiles(const TileWork& work, const std::vector<std::shared_ptr<Backend>>& accelerators,

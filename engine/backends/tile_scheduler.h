@@ -32,17 +32,20 @@ class TileWork {
   virtual Cut choose_cut(const Backend& backend, int32_t devices) const = 0;
   virtual void run(Backend& backend, const Rect& tile, const Callbacks& callbacks,
                    AbiTiming* timing) const = 0;
+  // No tile comes to that part of the area any more. Doesn't throw.
+  virtual void finished(const Rect&) const {}
 };
 
 // Throws Error(kOutOfMemory): a budget of so many bytes fits no tile.
 [[noreturn]] void throw_no_room(uint64_t budget);
 
-// Fills target from source, which holds all that the plan needs of the image.
+// Fills target from source, which holds all that the plan needs of the image. All are borrowed;
+// without a flow the source is there from the start.
 class ImageWork final : public TileWork {
  public:
   ImageWork(const Plan& plan, const ConstImage& source, const MutableImage& target,
-            const Callbacks& callbacks)
-      : plan_(plan), source_(source), target_(target), callbacks_(callbacks) {}
+            const Callbacks& callbacks, const PixelFlow* flow = nullptr)
+      : plan_(plan), source_(source), target_(target), callbacks_(callbacks), flow_(flow) {}
 
   Rect area() const override { return target_.rect; }
   const Callbacks& callbacks() const override { return callbacks_; }
@@ -50,6 +53,7 @@ class ImageWork final : public TileWork {
   Cut choose_cut(const Backend& backend, int32_t devices) const override;
   void run(Backend& backend, const Rect& tile, const Callbacks& callbacks,
            AbiTiming* timing) const override;
+  void finished(const Rect& tile) const override;
 
  private:
   TileSize largest_tile(const Backend& backend, uint64_t budget, int32_t devices) const;
@@ -59,6 +63,7 @@ class ImageWork final : public TileWork {
   const ConstImage& source_;
   const MutableImage& target_;
   const Callbacks& callbacks_;
+  const PixelFlow* flow_;
 };
 
 // Does the work on the accelerators together, each of which takes tiles of its own size. A card

@@ -2,6 +2,7 @@
 #include "uncut_area.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 namespace grainless {
@@ -31,6 +32,8 @@ std::optional<Rect> merged(const Rect& a, const Rect& b) {
 
 UncutArea::UncutArea(const Rect& area) {
   parts_.reserve(kRoom);
+  bands_.reserve(kRoom);
+  edges_.reserve(2 * kRoom);
   if (!area.empty()) parts_.push_back(area);
 }
 
@@ -68,6 +71,69 @@ void UncutArea::put_back(const Rect& tile) {
     }
   }
   parts_.push_back(whole);
+  if (parts_.size() > 1) merge_all();
+}
+
+// Pairs alone never become one where tiles of several sizes came back in any order: five parts can
+// lie around each other like a pinwheel's blades. In bands between all their edges they can.
+void UncutArea::merge_all() {
+  if (parts_.size() > kRoom) return;  // no room for their edges
+  edges_.clear();
+  for (const Rect& part : parts_) {
+    edges_.push_back(part.y);
+    edges_.push_back(part.bottom());
+  }
+  std::sort(edges_.begin(), edges_.end(), std::greater<>());
+  edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+  bands_.clear();
+  size_t band_below = 0;  // where the band below begins
+  for (size_t i = 1; i < edges_.size(); ++i) {
+    const size_t band = bands_.size();
+    if (!add_band(edges_[i], edges_[i - 1])) return;
+    if (joins_band_below(band_below, band)) {
+      bands_.resize(band);
+    } else {
+      band_below = band;
+    }
+  }
+  if (bands_.size() < parts_.size()) parts_.swap(bands_);
+}
+
+// The parts' rows from top to bottom, one with their neighbours, the rightmost first.
+bool UncutArea::add_band(int32_t top, int32_t bottom) {
+  const size_t begin = bands_.size();
+  for (const Rect& part : parts_) {
+    if (part.y > top || part.bottom() < bottom) continue;
+    if (bands_.size() == kRoom) return false;
+    bands_.push_back({part.x, top, part.width, bottom - top});
+  }
+  const auto first = bands_.begin() + static_cast<ptrdiff_t>(begin);
+  std::sort(first, bands_.end(), [](const Rect& a, const Rect& b) { return a.x > b.x; });
+  size_t count = begin;
+  for (size_t i = begin; i < bands_.size(); ++i) {
+    Rect& last = bands_[count - (count > begin)];
+    if (count > begin && bands_[i].right() == last.x) {
+      last = {bands_[i].x, top, last.width + bands_[i].width, last.height};
+    } else {
+      bands_[count++] = bands_[i];
+    }
+  }
+  bands_.resize(count);
+  return true;
+}
+
+// Whether the band from `band` on has the columns of the one below it, which then takes its rows.
+bool UncutArea::joins_band_below(size_t below, size_t band) {
+  if (band - below != bands_.size() - band) return false;
+  for (size_t i = 0; i < band - below; ++i) {
+    const Rect &a = bands_[below + i], &b = bands_[band + i];
+    if (a.x != b.x || a.width != b.width || b.bottom() != a.y) return false;
+  }
+  for (size_t i = 0; i < band - below; ++i) {
+    Rect &a = bands_[below + i], b = bands_[band + i];
+    a = {a.x, b.y, a.width, a.height + b.height};
+  }
+  return true;
 }
 
 }  // namespace grainless

@@ -28,7 +28,13 @@ class UncutArea {
   void put_back(const Rect& tile);
 
  private:
+  void merge_all();
+  bool add_band(int32_t top, int32_t bottom);
+  bool joins_band_below(size_t below, size_t band);
+
   std::vector<Rect> parts_;  // disjoint; the last one is cut next
+  std::vector<Rect> bands_;  // merge_all()'s, with room from the start
+  std::vector<int32_t> edges_;
 };
 
 }  // namespace grainless

@@ -91,6 +91,19 @@ GRAINLESS_HD float unbent(const ToneBend& bend, float value) {
   return static_cast<float>(i) * kBendStep + (value - bend.to[i]) * slope;
 }
 
+// A denoised colour value, as it was before noise at black was cut off.
+GRAINLESS_HD float unlifted(const BlackLift& lift, float value) {
+  if (!(value > 0 && value < kLiftSegments * lift.step)) return value;
+  const float at = value / lift.step;
+  const auto i = static_cast<int32_t>(at);
+  return lift.to[i] + (at - static_cast<float>(i)) * (lift.to[i + 1] - lift.to[i]);
+}
+
+// Of a result.
+GRAINLESS_HD float bent_back(const ToneBend& bend, float value) {
+  return unlifted(bend.lift, unbent(bend, value));
+}
+
 // Added before integers are cut off: a half and a little more. Means of two integers, which are
 // frequent in lightly filtered pictures, stand exactly between two integers but for the last bits
 // of a float, in which backends differ: they are all rounded up. The little is above those bits and

@@ -7,6 +7,17 @@ namespace grainless {
 
 inline constexpr int32_t kBendSegments = 32;
 
+inline constexpr int32_t kLiftSegments = 32;
+
+// Noise that is cut off at black lifts the mean of dark tones, and filters find means: a denoised
+// black is grey. This leads back: piecewise linear, monotone, from 0 on; values from
+// kLiftSegments * step on stay (clipped noise: Foi 2009, whose maps are of Gaussian noise in the
+// encoding's values; these are of noise in linear light, black_lift.h).
+struct BlackLift {
+  float step = 0;                    // 0: nothing is lifted. In 8-bit steps
+  float to[kLiftSegments + 1] = {};  // what the value i * step was before it was cut off
+};
+
 // A camera's noise is stronger in some tones than in others; the methods expect the same sigma
 // everywhere. So colours are bent before a method sees them, and bent back afterwards: a monotone,
 // piecewise linear curve from 0..255 onto 0..255 whose slope is the inverse of the tone's sigma
@@ -16,6 +27,7 @@ struct ToneBend {
   // The bent value of i * 255 / kBendSegments, strictly increasing. Beyond both ends the first and
   // the last slope go on.
   float to[kBendSegments + 1] = {};
+  BlackLift lift;  // of results, where colours are bent
 };
 
 }  // namespace grainless

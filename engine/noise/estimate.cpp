@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "black_lift.h"
 #include "flat_blocks.h"
 #include "picture_range.h"
 #include "sample.h"
@@ -467,11 +468,13 @@ NoiseModel estimate_even_noise(Sample sample, const PictureRange& range, NoiseKi
   // Weak noise is told from texture with less certainty.
   const double share = std::clamp(double{noise.sigma[0][0]} / 8 + 0.1, 0.6, 1.0);
   const ToneBend bend = bend_of(profile, share);
+  const BlackLift lift = measure_lift({&sample, 1}, bend);
   bend_sample(bend, sample, pool);
   NoiseModel even = estimate_noise(
       sample, range, kind, pool,
       {callbacks.cancel, [&](double fraction) { callbacks.report(0.5 + 0.5 * fraction); }});
   even.bend = bend;
+  even.bend.lift = lift;
   const float change = even.sigma[0][0] / noise.sigma[0][0];
   const float most = noise.channels == 1 ? kMostRise : kMostChange;
   const bool agrees = even.confidence == Confidence::kMeasured && change < most &&

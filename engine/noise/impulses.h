@@ -2,12 +2,17 @@
 // Whether a picture has impulses (engine/boundary/impulse.h), told from what it shows itself.
 #pragma once
 
+#include <string>
+
 #include "engine/params/params.h"
 #include "engine/thread_pool.h"
 #include "model.h"
 #include "sample.h"
 
 namespace grainless {
+
+// For people: "a few hot pixels"; empty where there are none.
+std::string impulses_text(Impulses impulses);
 
 // Whether what the parameters do depends on the picture's impulses.
 bool asks_for_impulses(const Params& params);

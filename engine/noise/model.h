@@ -55,6 +55,14 @@ struct PictureRange {
   static constexpr float kLeastUsual = -127.5f, kMostUsual = 382.5f;
 };
 
+// What still layers of a stack differ by in most places, over the root of 2: as strong as the
+// noise, also where it looks like texture in each layer, or is stronger in texture than elsewhere.
+struct LayerDifference {
+  bool known = false;
+  float sigma[kMaxLevels][kMaxChannels] = {};  // as NoiseModel's
+  float tones[kNoiseTones] = {};               // variance over that of sigma, as NoiseModel's
+};
+
 // Standard deviation of the noise, in 8-bit steps of the perceptual encoding, a channel of the
 // orthonormal luma/chroma space (engine/boundary/pixel_math.h: white RGB noise has the same sigma
 // in all three) and a level of resolution. White noise halves from level to level when a level is
@@ -73,12 +81,16 @@ struct NoiseModel {
   bool like_grain = false;
   // What makes the noise even; sigma is that of bent colours.
   ToneBend bend;
+  BlackLift lift;                       // of a stack of layers, for bend.lift
   Impulses impulses = Impulses::kNone;  // that ImpulseWay::kAuto replaces
   PictureRange range;  // of the whole picture (picture_range.h): what patches are compared by
   // Of a stack of still layers, which shows it (still_noise.h): variance over sigma^2 in each
   // sixteenth of the brightness range, and their root mean over all noise.
   float tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   float unevenness = 1;
+  // The layers surely stand still: what they differ by is noise, wherever it is.
+  bool still = false;
+  LayerDifference between;
 };
 
 // Sigma of a channel in colours as they are, at a brightness 0..255: that of bent colours over the

@@ -5,95 +5,68 @@
 #include <cmath>
 #include <vector>
 
+#include "layer_pair.h"
 #include "tone_profile.h"
 
 namespace grainless {
 namespace {
 
-constexpr int32_t kSide = 16;       // of a block, pixels
 constexpr size_t kFewest = 8;       // blocks of a tone
 constexpr double kFlattest = 0.25;  // share of a tone's blocks
 // Variances over the noise's, of flat blocks, that noise may have. Where layers have moved or
 // brightness has changed they show more, and more at half resolution than the noise would.
 constexpr double kLeast = 0.5, kMost = 4.0, kCoarser = 1.3;
 
-struct Block {
-  double structure;    // variance of luma's means of 4 x 4 pixels
-  double variance[2];  // of the difference, halved, over the noise's: mean of the channels, a level
+using Blocks = std::vector<const PairBlock*>;
+
+// Over the noise's: mean of the channels.
+double relative_variance(const PairBlock& block, int32_t level, const NoiseModel& noise) {
+  double sum = 0;
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    const double sigma = noise.sigma[level][c];
+    sum += block.variance[level][c] / (sigma * sigma * noise.channels);
+  }
+  return sum;
+}
+
+// The blocks of some pairs by tone, the flattest first.
+struct Tones {
+  Blocks blocks[kNoiseTones];
 };
 
-// The block's mean luma, and how much its parts differ.
-double tone_of(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y, double& structure) {
-  const int32_t width = a.width_at(2), side = kSide / 4;
-  double sum = 0, squares = 0;
-  for (int32_t j = y / 4; j < y / 4 + side; ++j) {
-    for (int32_t i = x / 4; i < x / 4 + side; ++i) {
-      const size_t at = static_cast<size_t>(j) * width + i;
-      const double value = 0.5 * (a.plane[2][0][at] + b.plane[2][0][at]);
-      sum += value;
-      squares += value * value;
-    }
+template <typename Wanted>
+Tones tones_of(const LayerPair& pair, const Wanted& wanted) {
+  Tones tones;
+  for (const PairBlock& block : pair.blocks) {
+    if (wanted(block)) tones.blocks[block.tone].push_back(&block);
   }
-  const double count = side * side;
-  structure = squares / count - sum / count * (sum / count);
-  return sum / count;
+  for (Blocks& blocks : tones.blocks) {
+    std::stable_sort(blocks.begin(), blocks.end(), [](const PairBlock* x, const PairBlock* y) {
+      return x->structure < y->structure;
+    });
+  }
+  return tones;
 }
 
-double variance_of(const SampleTile& a, const SampleTile& b, int32_t level, int32_t channel,
-                   int32_t x, int32_t y) {
-  const int32_t side = kSide >> level, width = a.width_at(level);
-  double sum = 0;
-  for (int32_t j = y >> level; j < (y >> level) + side; ++j) {
-    for (int32_t i = x >> level; i < (x >> level) + side; ++i) {
-      const size_t at = static_cast<size_t>(j) * width + i;
-      const double difference = a.plane[level][channel][at] - b.plane[level][channel][at];
-      sum += difference * difference;
-    }
-  }
-  return sum / (2.0 * side * side);
-}
-
-double median_of_flattest(const std::vector<Block>& blocks, int32_t level) {
+double median_of_flattest(const Blocks& blocks, int32_t level, const NoiseModel& noise) {
   const size_t flat =
       std::max(kFewest, static_cast<size_t>(kFlattest * static_cast<double>(blocks.size())));
   std::vector<double> variances;
-  for (size_t i = 0; i < flat; ++i) variances.push_back(blocks[i].variance[level]);
+  for (size_t i = 0; i < flat; ++i) {
+    variances.push_back(relative_variance(*blocks[i], level, noise));
+  }
   std::sort(variances.begin(), variances.end());
   return variances[flat / 2];
 }
 
-struct Tones {
-  std::vector<Block> blocks[kNoiseTones];
-};
-
-Tones blocks_of(const Sample& a, const Sample& b, const NoiseModel& noise) {
-  const double span = 256 * (noise.channels == 3 ? std::sqrt(3.0) : 1.0);
-  Tones tones;
-  for (size_t t = 0; t < std::min(a.tiles.size(), b.tiles.size()); ++t) {
-    const SampleTile &one = a.tiles[t], &other = b.tiles[t];
-    for (int32_t y = 0; y + kSide <= one.height; y += kSide) {
-      for (int32_t x = 0; x + kSide <= one.width; x += kSide) {
-        if (count_state(one, x, y, kSide, kInvalid) > 0) continue;
-        if (count_state(other, x, y, kSide, kInvalid) > 0) continue;
-        Block block{};
-        const double tone = tone_of(one, other, x, y, block.structure) / span * kNoiseTones;
-        for (int32_t l = 0; l < 2; ++l) {
-          for (int32_t c = 0; c < noise.channels; ++c) {
-            const double sigma = noise.sigma[l][c];
-            block.variance[l] +=
-                variance_of(one, other, l, c, x, y) / (sigma * sigma * noise.channels);
-          }
-        }
-        const auto index = static_cast<int32_t>(std::clamp(tone, 0.0, kNoiseTones - 1.0));
-        tones.blocks[index].push_back(block);
-      }
-    }
-  }
-  for (std::vector<Block>& blocks : tones.blocks) {
-    std::stable_sort(blocks.begin(), blocks.end(),
-                     [](const Block& x, const Block& y) { return x.structure < y.structure; });
-  }
-  return tones;
+// The variance that a share of the blocks keeps to.
+double quantile_of(const Blocks& blocks, int32_t level, int32_t channel, double share) {
+  std::vector<double> variances;
+  for (const PairBlock* block : blocks) variances.push_back(block->variance[level][channel]);
+  const auto last = static_cast<double>(variances.size() - 1);
+  const auto at = variances.begin() + static_cast<ptrdiff_t>(share * last + 0.5);
+  std::nth_element(variances.begin(), at, variances.end());
+  return *at;
 }
 
 // Tones that few blocks have, or that moved, take what those beside them show.
@@ -116,21 +89,160 @@ void fill_gaps(const std::vector<double>* found, float* tones) {
   }
 }
 
-}  // namespace
+// What pairs of layers differ by, halved: the variance of the noise where they are still. Of all
+// blocks, those of tones whose blocks differ alike.
+struct Difference {
+  double variance[kSampleLevels][kMaxChannels] = {};
+  double blocks = 0, steady = 0;
+};
 
-void measure_tones(const std::vector<Sample>& samples, NoiseModel& noise) {
+// What moves differs by much in some blocks and by little in others; a sensor's noise, by the same
+// in all of a tone.
+bool is_steady(const Blocks& blocks, double most) {
+  if (blocks.size() < kFewest) return false;
+  return quantile_of(blocks, 0, 0, 0.75) <= most * quantile_of(blocks, 0, 0, 0.25);
+}
+
+Difference difference_of(const std::vector<LayerPair>& pairs, int32_t channels) {
+  constexpr double kSteady = 1.35;
+  Difference result;
+  for (const LayerPair& pair : pairs) {
+    const Tones tones = tones_of(pair, [](const PairBlock&) { return true; });
+    for (const Blocks& blocks : tones.blocks) {
+      const auto count = static_cast<double>(blocks.size());
+      result.blocks += count;
+      if (!is_steady(blocks, kSteady)) continue;
+      result.steady += count;
+      for (int32_t l = 0; l < kSampleLevels; ++l) {
+        for (int32_t c = 0; c < channels; ++c) {
+          result.variance[l][c] += count * quantile_of(blocks, l, c, 0.5);
+        }
+      }
+    }
+  }
+  for (auto& level : result.variance) {
+    for (double& variance : level) variance /= std::max(1.0, result.steady);
+  }
+  return result;
+}
+
+// Motion goes on from layer to layer. Pictures have most of their contrast in large features, and
+// noise doesn't: what moved, or changed its brightness, shows at quarter resolution.
+bool is_noise(const Difference& near, const Difference& far) {
+  constexpr double kSteadyShare = 0.75, kMostFurther = 1.08, kMostAtQuarter = 0.4;
+  const double luma = near.variance[0][0];
+  return near.steady >= kSteadyShare * near.blocks && luma > 0 &&
+         (far.steady == 0 || far.variance[0][0] <= kMostFurther * luma) &&
+         near.variance[2][0] <= kMostAtQuarter * luma;
+}
+
+constexpr double kStillSquares = 0.6;
+
+bool mostly_still(const LayerPair& pair) {
+  const auto squares = static_cast<double>(pair.still + pair.changed);
+  return static_cast<double>(pair.still) >= kStillSquares * squares;
+}
+
+// Fine texture that moves differs as evenly as noise does; what it differs by is explained.
+bool has_moved(const LayerPair& pair) {
+  constexpr double kMostExplained = 0.3, kMostPixels = 0.4;
+  return pair.hidden && !mostly_still(pair) && pair.share > kMostExplained &&
+         pair.pixels > kMostPixels;
+}
+
+// Each pair that tells anything: one layer that shows something else would be averaged into the
+// others where it differs by less than their noise.
+bool stand_still(const std::vector<LayerPair>& pairs) {
+  const auto any = [](const LayerPair& pair) { return pair.still > 0; };
+  return std::all_of(pairs.begin(), pairs.end(), mostly_still) &&
+         std::any_of(pairs.begin(), pairs.end(), any);
+}
+
+// No noise is stronger than what it makes still layers differ by: more was texture, and how much a
+// camera had smoothed it was read from that.
+void limit_sigma(const LayerDifference& between, NoiseModel& noise) {
+  constexpr float kClearly = 1.1f;
+  if (noise.sigma[0][0] > kClearly * between.sigma[0][0]) {
+    std::fill_n(noise.strength, noise.channels, 1.0f);
+  }
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    for (int32_t l = 0; l < std::min(noise.levels, kSampleLevels); ++l) {
+      noise.sigma[l][c] = std::min(noise.sigma[l][c], between.sigma[l][c]);
+    }
+  }
+}
+
+// Layers that stand still differ by their noise, however much like texture each layer's may look:
+// their differences are no larger between layers further apart (of two layers: are even over the
+// picture) and fall with resolution.
+void measure_still(const std::vector<LayerPair>& near, const std::vector<LayerPair>& far,
+                   NoiseModel& noise) {
+  const Difference difference = difference_of(near, noise.channels);
+  noise.still = std::none_of(near.begin(), near.end(), has_moved) &&
+                is_noise(difference, difference_of(far, noise.channels));
+  // Of sigma. A sure measurement stands, up to where tones differ by more than measure_tones()
+  // takes.
+  const double most = noise.confidence == Confidence::kMeasured ? std::sqrt(kMost) : 1.1;
+  const double known = most * noise.sigma[0][0];
+  if (!noise.still || difference.variance[0][0] <= known * known) return;
+  noise.levels = kSampleLevels;
+  noise.confidence = Confidence::kMeasured;
+  for (int32_t l = 0; l < kSampleLevels; ++l) {
+    for (int32_t c = 0; c < noise.channels; ++c) {
+      noise.sigma[l][c] = static_cast<float>(std::sqrt(difference.variance[l][c]));
+    }
+  }
+}
+
+// What nine tenths of the still blocks keep to.
+void measure_between(const std::vector<LayerPair>& near, NoiseModel& noise) {
+  constexpr double kMostBlocks = 0.9;
+  Blocks all, of_tone[kNoiseTones];
+  for (const LayerPair& pair : near) {
+    for (const PairBlock& block : pair.blocks) {
+      if (block.state != SquareState::kStill && block.state != SquareState::kShaken) continue;
+      all.push_back(&block);
+      of_tone[block.tone].push_back(&block);
+    }
+  }
+  const double luma = quantile_of(all, 0, 0, kMostBlocks);
+  if (luma <= 0) return;
+  LayerDifference& between = noise.between;
+  between.known = true;
+  for (int32_t l = 0; l < kSampleLevels; ++l) {
+    for (int32_t c = 0; c < noise.channels; ++c) {
+      between.sigma[l][c] = static_cast<float>(std::sqrt(quantile_of(all, l, c, kMostBlocks)));
+    }
+  }
+  std::vector<double> found[kNoiseTones];
+  for (int32_t t = 0; t < kNoiseTones; ++t) {
+    if (of_tone[t].size() < kFewest) continue;
+    found[t].push_back(quantile_of(of_tone[t], 0, 0, kMostBlocks) / luma);
+  }
+  fill_gaps(found, between.tones);
+  limit_sigma(between, noise);
+}
+
+// What is measured of one picture is the noise of its flattest and calmest parts; a camera's is
+// stronger in some tones than in others. Tones that moved in all pairs stay as they are.
+void measure_tones(const std::vector<LayerPair>& near, NoiseModel& noise) {
+  constexpr double kSteady = 1.5;  // a tone's noise is not quite the same in all its blocks
   for (int32_t c = 0; c < noise.channels; ++c) {
     if (noise.levels < 2 || noise.sigma[0][c] <= 0 || noise.sigma[1][c] <= 0) return;
   }
   std::vector<double> found[kNoiseTones];
   double share[kNoiseTones] = {};
-  for (size_t i = 1; i < samples.size(); ++i) {
-    const Tones tones = blocks_of(samples[i - 1], samples[i], noise);
+  for (const LayerPair& pair : near) {
+    const Tones tones = tones_of(pair, [&](const PairBlock& block) {
+      if (block.state == SquareState::kShaken) return noise.between.known;
+      return block.state != SquareState::kChanged;
+    });
     for (int32_t t = 0; t < kNoiseTones; ++t) {
-      const std::vector<Block>& blocks = tones.blocks[t];
+      const Blocks& blocks = tones.blocks[t];
       share[t] += static_cast<double>(blocks.size());
-      if (blocks.size() < kFewest) continue;
-      const double fine = median_of_flattest(blocks, 0), half = median_of_flattest(blocks, 1);
+      if (!is_steady(blocks, kSteady)) continue;
+      const double fine = median_of_flattest(blocks, 0, noise);
+      const double half = median_of_flattest(blocks, 1, noise);
       if (fine > kMost || half > kCoarser * std::max(1.0, fine)) continue;
       found[t].push_back(fine);
     }
@@ -142,6 +254,25 @@ void measure_tones(const std::vector<Sample>& samples, NoiseModel& noise) {
     squares += share[t] * noise.tones[t] * noise.tones[t];
   }
   if (sum > 0) noise.unevenness = static_cast<float>(std::sqrt(std::max(1.0, squares / sum)));
+}
+
+}  // namespace
+
+void measure_layers(const std::vector<Sample>& samples, NoiseModel& noise) {
+  std::vector<LayerPair> near, far, ends;
+  const double known = noise.sigma[0][0] * noise.sigma[0][0];
+  for (size_t i = 1; i < samples.size(); ++i) {
+    near.push_back(compare_layers(samples[i - 1], samples[i], known, true));
+    if (i > 1) far.push_back(compare_layers(samples[i - 2], samples[i], known, false));
+  }
+  if (near.empty()) return;
+  if (near.size() > 2)
+    ends.push_back(compare_layers(samples.front(), samples.back(), known, false));
+  measure_still(near, far, noise);
+  // What drifts slowly shows from the first to the last.
+  const std::vector<LayerPair>& furthest = near.size() > 2 ? ends : near.size() > 1 ? far : near;
+  if (stand_still(near) && stand_still(furthest)) measure_between(near, noise);
+  measure_tones(near, noise);
 }
 
 NoiseModel evened_noise(const NoiseModel& noise) {
@@ -158,6 +289,7 @@ NoiseModel evened_noise(const NoiseModel& noise) {
   double scale = 0;
   NoiseModel even = noise;
   even.bend = bend_with(slope, scale);
+  even.bend.lift = noise.lift;
   even.unevenness = 1;
   for (int32_t l = 0; l < even.levels; ++l) {
     for (int32_t c = 0; c < even.channels; ++c) even.sigma[l][c] *= static_cast<float>(scale);

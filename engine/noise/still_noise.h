@@ -10,10 +10,12 @@
 
 namespace grainless {
 
-// What is measured of one picture is the noise of its flattest and calmest parts; a camera's is
-// stronger in some tones than in others. Sets noise.tones and noise.unevenness from layers of which
-// `samples` hold the same parts, and leaves tones that moved in all of them as they are.
-void measure_tones(const std::vector<Sample>& samples, NoiseModel& noise);
+// From layers in their order, of which `samples` hold the same parts. Where they surely stand
+// still: sets noise.still, and sigma of all levels to what they differ by where that is clearly
+// more than the layers alone show. Where most squares do (motion.h), whatever the noise looks like:
+// sets noise.between, and limits sigma to it. Sets noise.tones and noise.unevenness from what has
+// not moved. Leaves the rest of `noise` as it is.
+void measure_layers(const std::vector<Sample>& samples, NoiseModel& noise);
 
 // The same noise where tones differ clearly, as colours have it that are bent so that they don't.
 NoiseModel evened_noise(const NoiseModel& noise);

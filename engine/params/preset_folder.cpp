@@ -89,11 +89,9 @@ Status write_preset(const std::string& path, const Settings& settings) {
 
 std::vector<std::string> PresetFolder::names() const {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator file(path_, error), end; !error && file != end;
-       file.increment(error)) {
-    const std::string name = file->path().stem().string();
-    if (file->path().extension() == kPresetExtension && check_preset_name(name).ok()) {
+  for (const std::string& file : names_in(path_)) {
+    const std::string name = fs::path(file).stem().string();
+    if (fs::path(file).extension() == kPresetExtension && check_preset_name(name).ok()) {
       names.push_back(name);
     }
   }

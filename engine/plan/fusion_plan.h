@@ -60,6 +60,9 @@ struct FusionPlan {
 FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channels,
                             const NoiseModel& noise);
 
+// Whether other layers' pixels may change a layer at all; without its lightness: its colours.
+bool fuses_anything(const FusionPlan& plan, bool lightness);
+
 // Sigma of what is left of noise of sigma 1 when the mean of `count` independent layers takes that
 // share.
 double fused_sigma(double share, double count);

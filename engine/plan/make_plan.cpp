@@ -81,6 +81,20 @@ ValueRange valid_before(const ToneBend& bend, const ValueRange& valid, bool usua
   return {std::max(valid.low, before.low), std::min(valid.high, before.high)};
 }
 
+// As much of it as noise is removed in dark tones: what stays noisy keeps its mean.
+BlackLift lift_for(const Params& params, int32_t channels, const BlackLift& lift) {
+  const double chroma = channels == 3 ? params.chroma : params.luma;
+  const double least = std::min({params.luma, chroma, params.shadows}) / 100;
+  const double removed = params.strength / 100 * least * (1 - params.detail / 100);
+  const double share = std::min(1.0, removed);
+  BlackLift result = lift;
+  for (int32_t i = 0; i <= kLiftSegments; ++i) {
+    const double tone = i * double{lift.step};
+    result.to[i] = static_cast<float>(tone + share * (lift.to[i] - tone));
+  }
+  return result;
+}
+
 }  // namespace
 
 double LevelRequest::least_unit(double of_first_level) const {
@@ -125,6 +139,7 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& measu
   plan.format = format;
   plan.channels = format.colours();
   set_bend(plan, noise.bend, noise.range);
+  plan.bend.lift = lift_for(params, plan.channels, noise.bend.lift);
   plan.impulse = impulse_rule(params, noise);
   plan.detail = static_cast<float>(params.detail / 100);
   plan.level_count = level_count(params, noise);

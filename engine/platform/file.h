@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace grainless {
 
@@ -30,6 +31,11 @@ std::optional<FileInfo> file_info(const std::string& path);
 
 // Not handed on to programs that this one starts. nullptr on failure.
 FilePointer open_to_read(const std::string& path);
+
+// The names of what lies in a folder, in no order, without '.' and '..'. None of a folder that
+// can't be read. Throws std::bad_alloc without memory, where std::filesystem's iterator ends the
+// program.
+std::vector<std::string> names_in(const std::string& folder);
 
 // Whether files can be made in a folder, as far as the system tells beforehand.
 bool can_write_into(const std::string& folder);

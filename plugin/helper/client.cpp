@@ -161,11 +161,17 @@ Rendered Client::ask(const std::shared_ptr<const Input>& input, const Params& pa
   return rendered;
 }
 
+std::chrono::milliseconds Client::patience() const {
+  const bool opens_cards = devices_ == Devices::kAll && !has_answered_;
+  return opens_cards ? options_.first_patience : options_.patience;
+}
+
 Done Client::wait_for(uint64_t request) {
   while (true) {
-    std::optional<Packet> packet = channel_->receive(options_.patience);
+    std::optional<Packet> packet = channel_->receive(patience());
     if (!packet) throw Error(ErrorCode::kDeviceFailed, sentence("it did not answer"));
     if (auto* done = std::get_if<Done>(&packet->message); done != nullptr) {
+      has_answered_ = true;
       if (done->request == request) return std::move(*done);
     } else if (!std::holds_alternative<Progress>(packet->message)) {
       throw Error(ErrorCode::kDeviceFailed, sentence("what it said makes no sense"));
@@ -212,13 +218,13 @@ void Client::start(Devices devices) {
   process_ = started;
   channel_.emplace(std::move(ours));
   devices_ = devices;
+  has_answered_ = false;
   greet();
 }
 
 void Client::greet() {
   channel_->send(Hello{});
-  const std::optional<Packet> packet =
-      channel_->receive(std::max(kStartPatience, options_.patience));
+  const std::optional<Packet> packet = channel_->receive(std::max(kStartPatience, patience()));
   if (!packet || !std::holds_alternative<Hello>(packet->message)) {
     throw Error(ErrorCode::kDeviceFailed, sentence("it did not answer"));
   }

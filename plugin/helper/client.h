@@ -26,8 +26,10 @@ struct ClientOptions {
   std::string program;  // of the helper, absolute
   int32_t threads = 0;  // of its processor backend; 0: one a core
   std::chrono::seconds idle{300};
-  // A helper that shows no sign of life for so long is hung. Opening a card takes seconds.
-  std::chrono::milliseconds patience{20000};
+  // A helper that shows no sign of life for so long is hung: GIMP's window stands still meanwhile.
+  std::chrono::milliseconds patience{5000};
+  // The same until its first answer, where it may use cards: opening one takes seconds.
+  std::chrono::milliseconds first_patience{20000};
   // A card that has cost a helper is left alone for so long.
   std::chrono::seconds penalty{300};
 };
@@ -84,6 +86,7 @@ class Client {
   Rendered ask(const std::shared_ptr<const Input>& input, const Params& params, const Rect& rect,
                Devices devices);
   Done wait_for(uint64_t request);
+  std::chrono::milliseconds patience() const;
   void start(Devices devices);
   void greet();
   void give(const std::shared_ptr<const Input>& input);
@@ -96,6 +99,7 @@ class Client {
   std::optional<Channel> channel_;
   std::atomic<pid_t> process_{0};
   Devices devices_ = Devices::kAll;
+  bool has_answered_ = false;
   uint64_t requests_ = 0;
   std::list<std::shared_ptr<const Input>> given_;  // to this helper, the latest used first
   std::optional<std::chrono::steady_clock::time_point> card_lost_;

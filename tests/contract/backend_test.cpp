@@ -4,15 +4,19 @@
 // cards.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "contract.h"
 #include "engine/denoise.h"
 #include "engine/methods.h"
+#include "engine/row_flow.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -282,6 +286,10 @@ TEST(ContractBend, AgreesWithTheCpu) {
     for (int32_t i = 0; i <= kBendSegments; ++i) {
       model.bend.to[i] = static_cast<float>(255 * std::pow(1.0 * i / kBendSegments, 1.4));
     }
+    model.bend.lift.step = 2;
+    for (int32_t i = 0; i <= kLiftSegments; ++i) {
+      model.bend.lift.to[i] = static_cast<float>(i < 8 ? 0.125 * i * i : 2 * i);
+    }
   }
   for (const MethodRow& row : method_rows()) {
     for (const PixelFormat format :
@@ -469,6 +477,40 @@ TEST(ContractMemory, AMemoryLimitGivesTheSameBits) {
     EXPECT_TRUE(limited_report.fallbacks.empty());
     EXPECT_EQ(limited.bytes, whole.bytes);
   }
+}
+
+// Rows that come while others are computed, and are rubbish until they have.
+TEST(ContractFlow, RowsThatComeMeanwhileGiveTheSameBits) {
+  constexpr int32_t kRows = 150;
+  Engine engine({g_module_dir, 2});
+  const TestImage image = noisy_picture({Component::kU8, 3}, 1500, 3700, 15.0f);
+  const NoiseModel noise = white_noise(3, 15.0f);
+  Params params;
+  params.device = g_device;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  params.search = 7;
+  Report report;
+  const TestImage whole = run(engine, params, image, 15.0f, report);
+  TestImage source(image.format, image.width, image.height), result = source;
+  source.bytes.assign(source.bytes.size(), 0x5a);
+  RowFlow flow({0, 0, image.width, image.height}, kRows);
+  std::jthread bringer([&] {
+    for (int32_t y = 0; y < image.height; y += kRows) {
+      const int32_t rows = std::min(kRows, image.height - y);
+      std::copy_n(image.bytes.begin() + y * image.row_bytes, rows * image.row_bytes,
+                  source.bytes.begin() + y * source.row_bytes);
+      flow.arrived(y + rows);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  });
+  const PictureFlow picture{source.view(), result.target(), flow.engine_side()};
+  const Status status = engine.denoise(params, noise, picture, {}, report);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(report.fallbacks.empty());
+  EXPECT_EQ(result.bytes, whole.bytes);
+  int32_t bands = 0;
+  while (flow.take_finished(std::chrono::milliseconds(0))) ++bands;
+  EXPECT_EQ(bands, (image.height - 1) / kRows + 1);
 }
 
 bool available() {

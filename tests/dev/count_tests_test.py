@@ -59,6 +59,7 @@ class CountTests(unittest.TestCase):
                 capture_output=True,
                 text=True,
             )
+            self.told = counted.stderr
             return counted.stdout.strip(), counted.returncode
 
     def test_every_ending_alone(self):
@@ -75,6 +76,12 @@ class CountTests(unittest.TestCase):
         totals = [sum(counts) for counts in zip(*(counts for _, _, counts in ENDINGS.values()))]
         expected = "{} passed, {} failed, {} skipped".format(*totals)
         self.assertEqual(self.run_project(ENDINGS), (expected, 1))
+
+    def test_failures_are_told_with_what_they_printed(self):
+        self.run_project(["tap-bad", "exit-good"])
+        self.assertIn("tap-bad: FAIL\n  | not ok 2 b\n", self.told)
+        self.assertNotIn("exit-good: ", self.told)
+        self.assertRegex(self.told, r"longest: .*exit-good \d+ s")
 
     def test_several_folders_are_summed(self):
         self.assertEqual(self.run_project(["exit-good"], "nowhere"), ("1 passed, 1 failed", 1))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The image changes while the filter works, GIMP refuses, the process dies: never is anything half done."""
+import functools
 import os
 import pathlib
 
@@ -66,15 +67,15 @@ def check_refused(fault, text, sentence, stage, arguments, count):
     judge(fault + kind, stage, "batch", "one sentence, no pixel denoised", f"{status.value_nick}: {message}", problem)
 
 
-def check_allowed(fault, text, arguments):
+def check_allowed(fault, text, arguments, stage="middle"):
     image, layers, other = new_picture()
     assert call(image, layers, **arguments)[0] == SUCCESS
     expected = native_pixels(layers[0]).copy()
     image, layers, other = new_picture()
-    with meanwhile(STAGES["middle"], code_for(image, layers[0], other, text)):
+    with meanwhile(STAGES[stage], code_for(image, layers[0], other, text)):
         status, message = call(image, layers, **arguments)
     ok = status == SUCCESS and np.array_equal(native_pixels(layers[0]), expected)
-    judge(fault, "middle", "batch", "denoised", f"{status.value_nick}: {message}", "" if ok else "not the usual result")
+    judge(fault, stage, "batch", "denoised", f"{status.value_nick}: {message}", "" if ok else "not the usual result")
 
 
 def check_selection_appears():
@@ -116,6 +117,31 @@ def check_second_layer(arguments):
               and same([native_pixels(layer) for layer in layers[:2]], first_two))
         judge(fault, "end", "batch", "one sentence, no layer denoised", f"{status.value_nick}: {message}",
               "" if ok else "not so")
+
+
+SECOND_RUN = """procedure = Gimp.get_pdb().lookup_procedure('plug-in-grainless-denoise')
+config = procedure.create_config()
+config.set_property('image', image)
+config.set_core_object_array('drawables', [layer])
+config.set_property('auto-sigma', False)
+config.set_property('sigma', 0.0)
+procedure.run(config)
+"""
+# What others do with the shadow buffer, which a layer has but one of: with some of their pixels in it, and at their end.
+SHADOWS = {"another plug-in ends that worked on the layer, too": "layer.get_shadow_buffer()\nlayer.free_shadow()",
+           "another plug-in writes new pixels of the layer": "buffer = layer.get_shadow_buffer()\n"
+           "buffer.set(Gegl.Rectangle.new(20, 15, 4, 4), \"R'G'B' u8\", bytes(48))\nbuffer.flush()"}
+
+
+def check_shadow(fault, text, arguments, count):
+    """The new pixels wait for the merge, and aren't there any more."""
+    image, layers, other = new_picture(count)
+    before = pixels_of(image)
+    with meanwhile(STAGES["end"], code_for(image, layers[0], other, text)):
+        status, message = call(image, layers, **arguments)
+    ok = status == REFUSED and changes.CROSSED in message and same(pixels_of(image), before)
+    judge(fault + (", stack" if count > 1 else ""), "end", "batch", "one sentence, no pixel changes",
+          f"{status.value_nick}: {message}", "" if ok else "not so")
 
 
 def check_nothing_uncomputed(arguments, count):
@@ -172,11 +198,17 @@ def check_killed(stage, arguments, count):
 MEASURED = QUICK | {"auto_sigma": True}
 
 
+@functools.cache
+def undisturbed(layers, arguments):
+    """What the pixels become when nothing fails."""
+    image, chosen, _ = new_picture(layers)
+    assert call(image, chosen, **dict(arguments))[0] == SUCCESS
+    return pixels_of(image)
+
+
 def check_memory(stage, count, size, arguments, layers):
     """An allocation fails: one sentence and no pixel changed, or the same pixels without it. Whether one was refused."""
-    image, chosen, _ = new_picture(layers)
-    assert call(image, chosen, **arguments)[0] == SUCCESS
-    expected = pixels_of(image)
+    expected = undisturbed(layers, tuple(arguments.items()))
     image, chosen, _ = new_picture(layers)
     before = pixels_of(image)
     with no_memory(stage, count, size) as failed:
@@ -204,15 +236,16 @@ def check_memory_at(stage, arguments, layers):
 
 
 def check_any_memory(arguments, layers):
-    """A spread of all allocations, small ones too."""
-    problems, count, tried = [], 1, 0
+    """A spread of all allocations, small ones too; GRAINLESS_ALLOCATIONS=2000 tries each from the 2000th on."""
+    each_from = int(os.environ.get("GRAINLESS_ALLOCATIONS", "0"))
+    problems, count, tried = [], each_from or 1, 0
     while True:
         refused, said, problem = check_memory("begin 0", str(count), 1, arguments, layers)
         if problem:
             problems.append(f"allocation {count}: {problem} ({said})")
         if not refused:
             break
-        count, tried = count + 1 + count // 3, tried + 1
+        count, tried = count + 1 + (0 if each_from else count // 3), tried + 1
     judge("out of host memory at an allocation" + (", stack" if layers > 1 else ""), "anywhere, one by one", "batch",
           "one sentence and no pixel changes, or the same pixels without it", f"as expected at {tried} of {count}",
           "; ".join(problems))
@@ -293,6 +326,11 @@ def cases():
         yield f"fault: {fault}, stack", lambda f=fault, t=text, s=sentence: check_refused(f, t, s, "middle", STACK, 3)
     for fault, text in changes.ALLOWED:
         yield f"fault: {fault} is allowed", lambda f=fault, t=text: check_allowed(f, t, QUICK)
+    for fault, text in SHADOWS.items():
+        yield f"fault: {fault}", lambda f=fault, t=text: check_shadow(f, t, QUICK, 1)
+        yield f"fault: {fault}, stack", lambda f=fault, t=text: check_shadow(f, t, STACK, 3)
+    yield ("fault: a second run that removes nothing is allowed",
+           lambda: check_allowed("a second run that removes nothing", SECOND_RUN, QUICK, "end"))
     yield "fault: a selection appears", check_selection_appears
     for stage in STAGES:
         yield f"fault: stack in another order at the {stage}", lambda at=stage: check_stack_order(at)

@@ -10,6 +10,7 @@ FORMAT = "The mode, precision or profile of the image changed"
 PIXELS = "changed while the filter worked, so nothing was denoised"
 GONE = "A layer was deleted while the filter was open"
 CHANNELS = "Channels were switched on or off while the filter worked"
+CROSSED = "Another filter worked on"
 CLOSED = "The image was closed while the filter was open"
 
 # What is done, the code for it, a part of the filter's sentence.

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-from run import stage_build
+from run import own_folder, stage_build
 
 HERE = pathlib.Path(__file__).resolve().parent
 LANGUAGE = "de"
@@ -22,8 +22,7 @@ ENGLISH = {"label": "S_trength", "plug-in": "There is no layer to denoise.",
 
 def main():
     gimp_env, build, plug_in_dir = sys.argv[1:4]
-    work = pathlib.Path(build) / "tests" / "language"
-    work.mkdir(parents=True, exist_ok=True)
+    work, _lock = own_folder(pathlib.Path(build) / "tests" / "language")
     plug_ins = stage_build(build, work, plug_in_dir)
     # GNU gettext wants a locale that is not called C; its other parts may be C's.
     shutil.copytree("/usr/lib/locale/C.utf8", work / "locales" / f"{LANGUAGE}.UTF-8", dirs_exist_ok=True)

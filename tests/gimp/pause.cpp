@@ -4,10 +4,13 @@
 // merge. Everything is asked for by files in the folder that GRAINLESS_PAUSE names:
 //
 //   at       "progress 0.5": the first time that the filter has done so much; "merge 2": before the
-//            second drawable is changed. The file becomes `reached`, with the process's number in
-//            it, and the filter goes on when somebody deletes that (meanwhile.py).
+//            second drawable is changed; "dialog 0": before its window is made. The file becomes
+//            `reached`, with the process's number in it, and the filter goes on when somebody
+//            deletes that (meanwhile.py).
 //   refuse   "2": GIMP takes the first drawable's new pixels and refuses the second's.
 //   environment  lines of NAME=VALUE, for filters that start from now on.
+//            GRAINLESS_ODD_CLOCK=SEED among them: to babl, which measures its ways of converting,
+//            each takes a time by chance.
 //   disk-full  whatever is in it: no regular file takes another byte from the filter, but for GTK's
 //   own.
 //   no-memory  "progress 0.5 3 4096": of the allocations of 4096 bytes and more that the filter's
@@ -16,6 +19,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -27,6 +31,7 @@
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <random>
 #include <string>
 
 namespace {
@@ -164,6 +169,23 @@ ssize_t writev(int file, const iovec* pieces, int count) {
   return original<ssize_t (*)(int, const iovec*, int)>("writev")(file, pieces, count);
 }
 
+// Monotonic, and by up to 2 milliseconds further than it should be at each look.
+int gettimeofday(timeval* now, void* zone) noexcept {
+  using Look = int (*)(timeval*, void*);
+  static const auto look = original<Look>("gettimeofday");
+  const int status = look(now, zone);
+  static const char* seed = std::getenv("GRAINLESS_ODD_CLOCK");
+  if (status != 0 || seed == nullptr) return status;
+  static std::minstd_rand draw(static_cast<unsigned>(std::atoi(seed)));
+  static std::atomic<long> ahead{0};
+  constexpr long kMost = 2000, kSecond = 1000000;
+  ahead += static_cast<long>(draw() % kMost);
+  const long microseconds = now->tv_usec + ahead;
+  now->tv_sec += microseconds / kSecond;
+  now->tv_usec = microseconds % kSecond;
+  return status;
+}
+
 // The C library's own streams don't come by write().
 int fflush(FILE* stream) {
   if (stream != nullptr && disk_is_full(fileno(stream))) return EOF;
@@ -180,6 +202,11 @@ int gimp_progress_update(double fraction) {
   const int result = original<int (*)(double)>("gimp_progress_update")(fraction);
   stage("progress", fraction);
   return result;
+}
+
+unsigned long gimp_procedure_dialog_get_type() {
+  stage("dialog", 0);
+  return original<unsigned long (*)()>("gimp_procedure_dialog_get_type")();
 }
 
 int gimp_drawable_merge_shadow(void* drawable, int undo) {

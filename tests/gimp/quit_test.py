@@ -16,7 +16,7 @@ import zlib
 
 import faults
 import pauses
-from run import add_meanwhile, stage_build
+from run import add_meanwhile, own_folder, stage_build
 
 PATIENCE = 30  # seconds for the plug-in to notice
 SCRIPT = """
@@ -78,8 +78,7 @@ def gimp_ends(how, code, gimp_env, work, plug_ins, environment):
 
 def main():
     gimp_env, build, plug_in_dir, pause = sys.argv[1:5]
-    work = pathlib.Path(build) / "tests" / "gimp-quit"
-    work.mkdir(parents=True, exist_ok=True)
+    work, _lock = own_folder(pathlib.Path(build) / "tests" / "gimp-quit")
     plug_ins = stage_build(build, work, plug_in_dir)
     environment = dict(os.environ, **add_meanwhile(plug_ins, work, pause))
     pauses.FOLDER = work / "pause"

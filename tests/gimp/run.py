@@ -5,6 +5,8 @@
 Installs the build into a stage of its own, so that the cases see what a user would get, and prints TAP. Complaints of
 GLib, GTK or GIMP that name the filter fail the run. GRAINLESS_CASES=TEXT runs only the cases that have it in their names.
 """
+import fcntl
+import itertools
 import os
 import pathlib
 import re
@@ -17,6 +19,20 @@ HERE = pathlib.Path(__file__).resolve().parent
 # when a settings file has values out of range.
 HARMLESS = re.compile(r"gimp_flush\(\): error: Broken pipe|GLib-GObject-CRITICAL.*is invalid or out of range for property")
 COMPLAINT = re.compile(r"\(grainless:\d+\).*(CRITICAL|WARNING)|^\[plug-in-grainless|grainless.*(CRITICAL|WARNING)")
+
+
+def own_folder(folder):
+    """The folder, or the first one beside it ("…-2") in which no other run works; and what keeps others out while it is open."""
+    folder = pathlib.Path(folder)
+    for number in itertools.count(1):
+        own = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
+        own.mkdir(parents=True, exist_ok=True)
+        lock = open(own / "lock", "w", encoding="utf-8")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return own, lock
+        except BlockingIOError:
+            lock.close()
 
 
 def stage_build(build, work, plug_in_dir):
@@ -48,8 +64,7 @@ def complaints(text):
 
 def main():
     gimp_env, build, plug_in_dir, pause = sys.argv[1:5]
-    work = pathlib.Path(build) / "tests" / "gimp"
-    work.mkdir(parents=True, exist_ok=True)
+    work, _lock = own_folder(pathlib.Path(build) / "tests" / "gimp")
     plug_ins = stage_build(build, work, plug_in_dir)
     tap = work / "cases.tap"
     tap.unlink(missing_ok=True)

@@ -14,6 +14,8 @@ import numpy as np  # noqa: E402
 from gi.repository import Atspi, GLib  # noqa: E402
 from PIL import Image  # noqa: E402
 
+# A click that took longer than the caller waited would be repeated, and would be two.
+Atspi.set_timeout(30000, 60000)
 PATIENCE = 90  # seconds; machines that run the tests may be busy
 WAYLAND = os.environ.get("GRAINLESS_WAYLAND")  # the display's scale; else it is X
 SCALE = int(WAYLAND or os.environ.get("GDK_SCALE", "1"))  # device pixels to one of the widgets'

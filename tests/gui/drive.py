@@ -130,8 +130,8 @@ def check_cancel_in_gimp(gimp, original):
     dialog = Dialog(gimp)
     combo = dialog.widget("combo box", "Device")
     assert combo.get_selection_iface().select_child(1)  # the processor, which takes its time
-    dialog.set_number("Search window", 63)
-    dialog.set_number("Reference step", 1)
+    for name, slowest in ("Search window", 63), ("Reference step", 1), ("Patch size", 16), ("Group size", 32):
+        dialog.set_number(name, slowest)
     click(dialog.widget("button", "OK"))
 
     def cancel():

@@ -86,18 +86,22 @@ def closed(session, when, subject, count):
     menu = wait_for("the menu", lambda: next(iter(find_all(
         desktop.application("gimp"), "menu item", lambda name: name.startswith(subject[0] + "…"))), None))
     wait_for("its sensitivity", lambda: desktop.is_sensitive(menu), 20)
-    click(menu)
-    window = Window.already_open(session, subject[0])
-    wait_for("the preview", lambda: window.label("Preview by"))
+    close = f"Gimp.get_images()[0]\nGimp.Display.get_by_id({session.ask('display_number')}).delete()\n"
+    if when == "while the dialog opens":
+        with meanwhile("dialog 0", close):
+            click(menu)
+            wait_for("the closing", lambda: (pauses.FOLDER / "done.json").exists(), 60)
+    else:
+        click(menu)
+        window = Window.already_open(session, subject[0])
+        wait_for("the preview", lambda: window.label("Preview by"))
     if when == "before OK":
         session.ask("close_display")  # which ends the dialog
-    else:
-        with meanwhile(STAGES[when], "import time"):
-            action = f"Gimp.get_images()[0]\nGimp.Display.get_by_id({session.ask('display_number')}).delete()\n"
-            (pauses.FOLDER / "action.py").write_text(action, encoding="utf-8")
+    elif when in STAGES:
+        with meanwhile(STAGES[when], close):
             click(window.widget("button", "OK"))
             wait_for("the closing", lambda: (pauses.FOLDER / "done.json").exists(), 60)
-    wait_for("the dialog's end", lambda: desktop.application("grainless") is None)
+    wait_for("the filter's end", lambda: filter_process(session) is None)
     said = wait_for("the sentence", lambda: next(iter(find_all(
         desktop.application("gimp"), "label", lambda text: changes.CLOSED in text)), None), 20)
     crashed = find_all(desktop.application("gimp"), "label", lambda text: "crashed" in text)
@@ -218,8 +222,9 @@ def children(process):
 
 
 def filter_process(session):
-    return next(child for child in children(session.process.pid)
-                if pathlib.Path(f"/proc/{child}/comm").read_text().strip() == "grainless")
+    """None: it isn't there."""
+    names = {child: pathlib.Path(f"/proc/{child}/comm") for child in children(session.process.pid)}
+    return next((child for child, name in names.items() if name.exists() and name.read_text().strip() == "grainless"), None)
 
 
 def bad_settings(session, fault, contents):
@@ -243,6 +248,8 @@ def opens_without_memory(session, subject, layers):
     """Each allocation while the dialog opens, reads, measures and computes its preview: the dialog says so, or it ends with
     a sentence, or it does without."""
     seen, problems, count = [], [], 1
+    presets = SETTINGS.parent / "grainless" / "presets"
+    presets.mkdir(parents=True, exist_ok=True)  # reading a folder takes a buffer
     while True:
         settings_file(subject).write_text(QUICK[subject].replace("auto-sigma no", "auto-sigma yes"), encoding="utf-8")
         picture = session.ask("open_fault_picture", layers)
@@ -399,7 +406,7 @@ def steps(session):
                lambda f=fault: changed_while_working(session, f, *refused[f], "middle", STACK, 3))
     for subject, count in ((PICTURE, 1), (STACK, 3)):
         kind = ", stack" if count > 1 else ""
-        for when in ("before OK", *STAGES):
+        for when in ("while the dialog opens", "before OK", *STAGES):
             yield f"image closed {when}{kind}", lambda w=when, s=subject, c=count: closed(session, w, s, c)
         for fault in ("layer deleted", "layer locked"):
             yield (f"{fault} before OK{kind}",

@@ -168,6 +168,21 @@ def the_preview_follows(session):
     live.compare_with_ok()
 
 
+def one_of_them_is_locked(session):
+    """Of two layers: neither is denoised, and the dialog says why; unlocked, both are."""
+    session.ask("open_layer", WIDTH, HEIGHT, "u8", 15, 2)
+    session.ask("select_all_layers")
+    live = Live(session)
+    session.ask("lock", True)
+    wait_for("the reason", lambda: live.window.label("“layer 1” are locked") and not live.ok_possible(), 20)
+    session.ask("lock", False)
+    wait_for("OK", live.ok_possible, 20)
+    before = session.ask("state")["all"]
+    live.leave("OK")
+    after = session.ask("state")["all"]
+    assert all(one != other for one, other in zip(before, after, strict=True)), "a layer is as it was"
+
+
 def uniform(pixels):
     return (pixels == pixels[0, 0]).all()
 
@@ -262,12 +277,46 @@ def nothing_lies_over_the_picture(session):
     live.leave("Cancel")
 
 
+def hot_pixels_are_told(session):
+    """In words, while they are looked for; and they go from the preview as they go from the layer."""
+    session.ask("open_layer", WIDTH, HEIGHT, "u8", 10)
+    hot = np.array(session.ask("add_hot_pixels", 20))
+    live = Live(session)
+    words = "Found and replaced: a few hot pixels."
+    wait_for("what was found", lambda: live.window.label(words), 20)
+    click(live.window.widget("toggle button", "Advanced tweaks"))
+    live.window.choose("Hot pixels", "Keep them")
+    wait_for("no word of them", lambda: live.window.label("Measured noise") and not live.window.label(words), 20)
+    live.window.choose("Hot pixels", "Automatic")
+    wait_for("what was found", lambda: live.window.label(words), 20)
+    _, _, after, _ = live.compare_with_ok()
+    assert after[hot[:, 0], hot[:, 1]].max() < 240, "some of them are still there"
+
+
+def hot_pixels_go_from_a_reduced_view(session):
+    """A coarse answer, which says that it is one, has them still."""
+    session.ask("open_layer", 1800, 1200, "u8", 10)
+    session.ask("add_hot_pixels", 500)
+    live = Live(session)
+    live.window.pick("Zoom", "50")
+    live.window.settled()
+    shown = live.window.shot().astype(int)
+    live.window.pick("View", "Original")
+    time.sleep(0.5)
+    marks = (live.window.shot() - shown).min(axis=-1) > 20
+    assert marks.sum() > 300, f"{marks.sum()} of 500 are gone"
+    live.window.pick("View", "Result")  # the next dialog is as this one was
+    live.window.pick("Zoom", "100")
+    live.leave("Cancel")
+
+
 def effects_are_told(session):
     session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
     session.ask("add_effect")
+    session.ask("select_feathered", 30, 20, 120, 90, 20)
     live = Live(session)
     wait_for("the remark", lambda: live.window.label("without its layer effects: they come on top"), 20)
-    live.leave("Cancel")
+    live.compare_with_ok()
 
 
 def the_end_is_told(session, change, sentence):
@@ -293,9 +342,12 @@ def steps(session):
         yield f"{precision} with channels switched off", lambda precision=precision: channels_are_left_alone(session, precision)
     yield "a selection elsewhere", lambda: a_selection_elsewhere_is_told(session)
     yield "the preview follows the image", lambda: the_preview_follows(session)
+    yield "one of two layers is locked", lambda: one_of_them_is_locked(session)
     yield "one of several layers", lambda: one_of_several(session)
     yield "a large layer fits at once", lambda: a_large_layer_fits_at_once(session)
     yield "nothing lies over the picture", lambda: nothing_lies_over_the_picture(session)
+    yield "hot pixels are told", lambda: hot_pixels_are_told(session)
+    yield "hot pixels in a reduced view", lambda: hot_pixels_go_from_a_reduced_view(session)
     yield "layer effects", lambda: effects_are_told(session)
     yield "the layer is deleted", lambda: the_end_is_told(session, "delete_layer", "A layer was deleted")
     yield "the image is closed", lambda: the_end_is_told(session, "close_image", "The image was closed")

@@ -49,6 +49,7 @@ def draw_settings(subject):
         return settings | {"depth": random.randint(1, 3)}
     return settings | {"method": random.choice(["bm3d", "nlm", "sw-nlm", "dct"]),
                        "quality": random.choice(["fast", "fast", "normal", "high"]),
+                       "impulse": random.choice(["off", "auto", "auto", "weak", "normal", "strong"]),
                        "step": random.randint(0, patch or 2), "group": random.choice([0, 1, 2, 8, 16]),
                        "transform": random.choice(["bior1.5", "dct", "haar", "hadamard"]),
                        "stages": random.choice(["all", "first"]), "scales": random.choice(["auto", "1", "2", "3"])}

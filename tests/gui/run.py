@@ -12,17 +12,18 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "gimp"))
-from run import add_meanwhile, complaints, stage_build  # noqa: E402
+from run import add_meanwhile, complaints, own_folder, stage_build  # noqa: E402
 
 # GTK's own window for files, when the keyboard asks for its path entry.
 GTK_FILES = "gtk_widget_event: assertion 'WIDGET_REALIZED_FOR_EVENT"
+# Two of the buttons of GIMP's own dialog, as GIMP's translators have them: a setting of ours has its name there.
+GIMPS_BUTTONS = "for label of property (null) and dialog button"
 
 
 def main():
     gimp_env, build, plug_in_dir = sys.argv[1:4]
     driver = sys.argv[4] if len(sys.argv) > 4 else "drive.py"
-    work = pathlib.Path(build) / "tests" / ("gui-" + driver.removesuffix(".py"))
-    work.mkdir(parents=True, exist_ok=True)
+    work, _lock = own_folder(pathlib.Path(build) / "tests" / ("gui-" + driver.removesuffix(".py")))
     plug_ins = stage_build(build, work, plug_in_dir)
     report = work / "report.jsonl"
     report.unlink(missing_ok=True)
@@ -36,7 +37,7 @@ def main():
     sys.stderr.write(messages)
     lines = run.stdout.splitlines()
     found = [line for line in complaints(messages) if GTK_FILES not in line]
-    found += [line for line in messages.splitlines() if "mnemonic" in line.lower()]
+    found += [line for line in messages.splitlines() if "mnemonic" in line.lower() and GIMPS_BUTTONS not in line]
     lines.append(f"{'not ' if found else ''}ok - no complaint of GTK, GLib or GIMP about the filter")
     lines += [f"# {line}" for line in found]
     lines.append(f"{'' if '# end' in lines and run.returncode == 0 else 'not '}ok - the run came to its end")

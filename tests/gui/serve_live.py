@@ -41,6 +41,24 @@ def open_large():
     layer.get_image().clean_all()  # noqa: F821
 
 
+def add_hot_pixels(number):
+    """Single white ones, away from the borders; returns where."""
+    width, height = layer.get_width(), layer.get_height()  # noqa: F821
+    area = Gegl.Rectangle.new(0, 0, width, height)  # noqa: F821
+    data = layer.get_buffer().get(area, 1.0, "R'G'B' u8", Gegl.AbyssPolicy.NONE)  # noqa: F821
+    pixels = np.frombuffer(data, np.uint8).reshape(height, width, 3).copy()  # noqa: F821
+    cells = np.random.default_rng(3).permutation((width // 8 - 2) * (height // 8 - 2))[:number]  # noqa: F821
+    places = [(8 * int(cell // (width // 8 - 2)) + 12, 8 * int(cell % (width // 8 - 2)) + 12) for cell in cells]
+    for y, x in places:
+        pixels[y, x] = 255
+    buffer = layer.get_buffer()  # noqa: F821
+    buffer.set(area, "R'G'B' u8", pixels.tobytes())
+    buffer.flush()
+    layer.update(0, 0, width, height)  # noqa: F821
+    layer.get_image().clean_all()  # noqa: F821
+    return places
+
+
 def offset(x, y):
     layer.set_offsets(x, y)  # noqa: F821
 
@@ -73,6 +91,10 @@ def vary_layers():
     layers[1].resize(200, 120, -10, -10)  # noqa: F821
     image.set_selected_layers(layers)  # noqa: F821
     image.clean_all()
+
+
+def select_all_layers():
+    layer.get_image().set_selected_layers(layers)  # noqa: F821
 
 
 def add_effect():

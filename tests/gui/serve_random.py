@@ -7,7 +7,11 @@ def random_open(number, *arguments):
     soak_open(*arguments)  # noqa: F821
     image = layer.get_image()
     show(image)  # noqa: F821
-    image.set_selected_layers(layers)
+    if layer.is_layer_mask():
+        image.set_selected_layers(image.get_layers())
+        image.get_layers()[0].set_edit_mask(True)
+    else:
+        image.set_selected_layers(layers)
     image.clean_all()
     assert len(layers) == number
 
@@ -27,9 +31,12 @@ def random_expected(name, settings, path):
     pixels as 8-bit RGB with alpha go to path and a number."""
     global layer, layers
     image = layer.get_image()
-    order = image.get_layers()
     copy = image.duplicate()
-    originals, layers = layers, [copy.get_layers()[order.index(one)] for one in layers]
+    if layer.is_layer_mask():
+        copies = [copy.get_layers()[0].get_mask()]
+    else:
+        copies = [copy.get_layers()[image.get_layers().index(one)] for one in layers]
+    originals, layers = layers, copies
     layer = layers[0]
     try:
         answer = soak_apply(name, settings)  # noqa: F821
@@ -70,6 +77,7 @@ def to_grey():
         layer.get_image().convert_grayscale()
 
 
-def lock_all(locked):
-    for one in layers:
+def lock(index, locked):
+    """Of all of them: -1."""
+    for one in layers if index < 0 else [layers[index]]:
         one.set_lock_content(locked)

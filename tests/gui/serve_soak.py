@@ -10,6 +10,8 @@ def fill_with_noise(drawable, seed):
     height, width = drawable.get_height(), drawable.get_width()
     random = np.random.default_rng(seed)  # noqa: F821
     pixels = 0.5 + 0.2 * np.sin(np.arange(width) / 9)[None, :, None] + random.normal(0, 0.05, (height, width, colours))  # noqa: F821
+    if seed % 3 == 0:
+        pixels[random.random(pixels.shape[:2]) < 0.002] = 1  # hot
     if drawable.has_alpha():
         pixels = np.concatenate([pixels, random.integers(0, 2, (height, width, 1))], axis=-1)  # noqa: F821
     name = ("R~G~B~" if colours == 3 else "Y~") + ("A float" if drawable.has_alpha() else " float")

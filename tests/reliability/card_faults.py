@@ -4,7 +4,9 @@ import os
 import pathlib
 
 NAME = "grainless-cuda.so"
-THIRD = {"FAIL_RUN": 3, "BUDGET": 6000000}  # of a picture of 300 x 260 pixels
+# One card: of two the sound one may have taken every tile before the other begins.
+FIRST = {"CARDS": 1, "FAIL_RUN": 1}
+THIRD = {"CARDS": 1, "FAIL_RUN": 3, "BUDGET": 6000000}  # of a picture of 300 x 260 pixels
 # Fault, stage, a part of what the user is told, the folder with the module, the fake's settings.
 CARDS = [
     ("module missing", "start", "is not installed", None, {}),
@@ -20,7 +22,7 @@ CARDS = [
     ("no device memory left", "planning", "too little for a tile", "fake-good", {"BUDGET": 0}),
     ("device too small for the plan", "the first tile", "too small for this plan", "fake-good", {"SMALL": 1}),
     ("out of device memory, always", "every tile", "the card is full", "fake-good", {"MAX_PIXELS": 0}),
-    ("device lost", "the first tile", "fell off the bus", "fake-good", {"FAIL_RUN": 1}),
+    ("device lost", "the first tile", "fell off the bus", "fake-good", FIRST),
     ("device lost", "the third tile", "fell off the bus", "fake-good", THIRD),
     ("launch failure", "the third tile", "launching", "fake-good", THIRD | {"FAIL_TEXT": "launching: unspecified"}),
     ("time-out", "the third tile", "timed out", "fake-good", THIRD | {"FAIL_TEXT": "the launch timed out"}),

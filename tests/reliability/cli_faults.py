@@ -211,6 +211,41 @@ class Cases:
             self.log(fault, "anywhere, one by one", "refused with one line, or the same pixels without it",
                      "; ".join(trouble) or "as expected, at each one", not trouble)
 
+    def memory_for_presets(self):
+        """Each allocation of listing presets, and the last ones of asking for one by its name."""
+        with tempfile.TemporaryDirectory() as gimp:
+            folder = pathlib.Path(gimp, "grainless", "presets")
+            folder.mkdir(parents=True)
+            (folder / "mine.preset").write_text("method = nlm\n", encoding="utf-8")
+            for stage, arguments, most in (
+                    ("presets are listed", ["presets"], 10**6),
+                    ("a preset is read", ["--preset", "mine", "--device", "cpu", "no.ppm", "-o", "out.ppm"], 150),
+                    ("no preset has the name", ["--preset", "none", "--device", "cpu", "no.ppm", "-o", "out.ppm"], 150)):
+                trouble = self.without_memory(gimp, arguments, most)
+                self.log("out of host memory at an allocation, or from it on", stage,
+                         "refused with a reason, or the whole answer",
+                         "; ".join(trouble) or "as expected, at each one", not trouble)
+
+    def without_memory(self, gimp, arguments, most):
+        """What was wrong when one of the last `most` allocations failed, or that and all after it."""
+        def run(**settings):
+            return subprocess.run([GRAINLESS, *arguments], cwd=gimp, capture_output=True, text=True, check=False, timeout=TIMEOUT,
+                                  env=dict(os.environ, LD_PRELOAD=FAILING_MALLOC, GIMP3_DIRECTORY=gimp, LC_ALL="C.UTF-8",
+                                           GRAINLESS_MODULE_DIR="/nonexistent", **settings))
+        count = pathlib.Path(gimp, "count")
+        whole = run(GRAINLESS_COUNT_MALLOC=str(count))
+        total, trouble = int(count.read_text()), []
+        assert total > 50 and whole.returncode in (0, 1), whole
+        for number in range(max(1, total - most), total + 1):
+            for after in ("", "+"):
+                end = run(GRAINLESS_FAIL_MALLOC=f"{number}{after}")
+                lines = end.stderr.splitlines()
+                told = end.returncode in (1, 2) and lines and all(line.startswith("grainless: ") for line in lines)
+                same = (end.returncode, end.stdout) == (0, whole.stdout)
+                if not told and not same:
+                    trouble.append(f"allocation {number}{after} of {total}: {end.returncode} {end.stderr.strip()}")
+        return trouble
+
     # ---- files
 
     def files(self):
@@ -314,7 +349,7 @@ class Cases:
 def main():
     cases = Cases()
     for group in (cases.cards, cases.broken_modules, cases.trust, cases.hanging_card, cases.files, cases.signals,
-                  cases.memory):
+                  cases.memory, cases.memory_for_presets):
         with contextlib.suppress(BrokenPipeError):
             group()
     print(f"{cases.count - cases.failed} passed, {cases.failed} failed")

@@ -615,6 +615,10 @@ class OtherCommands(CommandLine):
         lines = self.run_program("estimate", "flat.pgm", "tiny.pgm").stdout.splitlines()
         self.assertEqual(lines, ["flat.pgm: sigma 0.00, little or no noise",
                                  "tiny.pgm: sigma 0.00, too small to measure"])
+        grain = random.Random(1)
+        hot = [255 if i % 997 == 500 else round(grain.gauss(100, 5)) for i in range(200 * 200)]
+        (self.path / "hot.pgm").write_bytes(pgm(200, 200, hot))
+        self.assertTrue(self.run_program("estimate", "hot.pgm").stdout.endswith(", a few hot pixels\n"))
         noisy = self.run_program("estimate", "flat.pgm", "--add-noise=9", "--json").stdout
         self.assertAlmostEqual(json.loads(noisy)["sigma"][0], 9, delta=0.5)
         self.refuse("estimate", "in.pgm", "--noise=white", words=["white", "auto camera"])

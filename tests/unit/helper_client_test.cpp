@@ -182,11 +182,43 @@ TEST_F(HelperClient, OneThatFailsInAnyWayIsReplacedByOneOnTheProcessor) {
   for (const char* fault :
        {"dies", "hangs", "silent", "garbage", "empty", "other-end", "memory", "version"}) {
     setenv("GRAINLESS_FAULTY_HELPER", fault, 1);
-    Client client({.program = FAULTY_HELPER, .patience = 500ms});
+    Client client({.program = FAULTY_HELPER, .patience = 500ms, .first_patience = 500ms});
     EXPECT_FALSE(expect_right(client, whole()).lost.empty()) << fault;
     // The card is left alone from there on, and that is said once.
     EXPECT_TRUE(expect_right(client, {5, 5, 20, 20}).lost.empty()) << fault;
   }
+}
+
+// A card has been opened by then.
+TEST_F(HelperClient, OneThatHangsAfterAnAnswerIsReplacedSoon) {
+  Client client({.program = HELPER, .patience = 500ms, .first_patience = 60s});
+  expect_right(client, whole());
+  const pid_t hung = client.process();
+  ASSERT_EQ(kill(hung, SIGSTOP), 0);
+  params_.strength = 50;
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_FALSE(expect_right(client, whole()).lost.empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
+  EXPECT_NE(client.process(), hung);
+}
+
+TEST_F(HelperClient, MayTakeItsTimeForTheFirstAnswer) {
+  image_ = noisy_picture({Component::kU8, 3}, 600, 500, 12.0f);
+  input_ = input_of(image_);
+  params_.method = static_cast<int32_t>(Method::kBm3d);
+  params_.quality = 2;
+  Client client({.program = HELPER, .patience = 100ms, .first_patience = 60s});
+  auto rendering =
+      std::async(std::launch::async, [&] { return client.render(input_, params_, whole()); });
+  while (client.process() == 0) std::this_thread::sleep_for(1ms);
+  const pid_t slow = client.process();
+  std::this_thread::sleep_for(200ms);
+  ASSERT_NE(rendering.wait_for(0ms), std::future_status::ready) << "too quick to be stopped";
+  ASSERT_EQ(kill(slow, SIGSTOP), 0);
+  std::this_thread::sleep_for(1s);
+  ASSERT_EQ(kill(slow, SIGCONT), 0);
+  EXPECT_TRUE(rendering.get().lost.empty());
+  EXPECT_EQ(client.process(), slow);
 }
 
 // The helper with a card beside it: tests/support/fake_module.cpp.
@@ -211,7 +243,7 @@ class HelperCard : public HelperClient {
     setenv(set_.back().c_str(), "1", 1);
   }
   ClientOptions options() const {
-    return {.program = folder_ / "grainless-engine", .patience = 700ms};
+    return {.program = folder_ / "grainless-engine", .patience = 700ms, .first_patience = 700ms};
   }
   // The fake card's pixels are the processor's.
   Rendered render(Client& client) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/denoise.h"
+#include "engine/noise/impulses.h"
 #include "engine/plan/impulse_plan.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/test_images.h"
@@ -306,6 +307,8 @@ TEST(Impulse, AutomaticLeavesStars) {
     draw(starless, 7 + i * 37 % 240, 9 + i * 53 % 240, {60, i % 2 == 0 ? 250.0f : 60.0f, 250});
   }
   EXPECT_EQ(measured(starless).impulses, Impulses::kFew);
+  EXPECT_EQ(impulses_text(Impulses::kFew), "a few hot pixels");
+  EXPECT_EQ(impulses_text(Impulses::kNone), "");
 }
 
 // Of salt and pepper of a hundredth little is left to see.

@@ -56,6 +56,12 @@ TEST_F(PresetFolderTest, SavesListsLoadsReplacesAndRemoves) {
   EXPECT_EQ(folder().names(), (std::vector<std::string>{"Zoë's wedding"}));
 }
 
+TEST_F(PresetFolderTest, ListsNothingWhereThereIsNoFolder) {
+  write("file.preset", "method = nlm\n");
+  EXPECT_TRUE(PresetFolder(path("none")).names().empty());
+  EXPECT_TRUE(PresetFolder(path("file.preset")).names().empty());
+}
+
 TEST_F(PresetFolderTest, Renames) {
   const Settings light = {{"strength", "50"}}, dark = {{"luma", "0"}};
   ASSERT_TRUE(folder().save("Attic", light).ok());

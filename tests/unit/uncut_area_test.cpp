@@ -28,6 +28,27 @@ TEST(UncutArea, WhatIsPutBackIsOneAgain) {
   EXPECT_EQ(area.take({6000, 4000}), whole);
 }
 
+// Whatever sizes several hands took at once, and in whatever order it comes back.
+TEST(UncutArea, WhatSeveralHeldIsOneAgain) {
+  const Rect whole{0, 0, 97, 61};
+  std::mt19937 random(7);
+  const auto draw = [&](int32_t most) { return 1 + static_cast<int32_t>(random() % most); };
+  for (int round = 0; round < 500; ++round) {
+    UncutArea area(whole);
+    std::vector<Rect> held;
+    for (int move = 0; move < 30; ++move) {
+      if (!area.empty() && held.size() < 4) held.push_back(area.take({draw(97), draw(61)}));
+      if (random() % 2 == 0) continue;
+      const size_t chosen = random() % held.size();
+      area.put_back(held[chosen]);
+      held.erase(held.begin() + static_cast<ptrdiff_t>(chosen));
+      if (held.empty()) break;
+    }
+    for (const Rect& tile : held) area.put_back(tile);
+    ASSERT_EQ(area.take({97, 61}), whole) << "round " << round;
+  }
+}
+
 // However tiles of any size come and go, each pixel is taken once for good.
 TEST(UncutArea, EveryPixelIsTakenOnce) {
   constexpr int32_t kWidth = 97, kHeight = 61;

@@ -151,7 +151,13 @@ TEST_F(VolumeFallback, AFailureInMidVolumeIsFinishedElsewhere) {
   const Report alone = run();
   EXPECT_NE(alone.device.find("cpu"), std::string::npos);
   EXPECT_TRUE(mentions(alone, "fell off the bus"));
-  const Report together = run("cuda");
+  fault("FAIL_RUN", 2);
+  // On a busy computer the other card may have done all before this one's second slab.
+  constexpr int kMostRuns = 20;
+  Report together;
+  for (int i = 0; i < kMostRuns && !mentions(together, "fell off the bus"); ++i) {
+    together = run("cuda");
+  }
   EXPECT_EQ(together.device.find("cpu"), std::string::npos);
   EXPECT_TRUE(mentions(together, "fell off the bus"));
 }

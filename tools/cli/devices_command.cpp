@@ -2,6 +2,8 @@
 #include "devices_command.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "engine_setup.h"
 #include "json_report.h"
@@ -18,6 +20,13 @@ nlohmann::ordered_json json_of(const DeviceInfo& device) {
           {"free_memory", device.free_memory}};
 }
 
+// Apart from the text: JSON takes memory when it goes, too, and ends the program without.
+void print_devices_json(const std::vector<DeviceInfo>& devices) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const DeviceInfo& device : devices) list.push_back(json_of(device));
+  print_json({{"devices", list}});
+}
+
 std::string line_of(const DeviceInfo& device) {
   std::string line = device.name;
   if (!device.description.empty()) line += ": " + device.description;
@@ -32,17 +41,11 @@ std::string line_of(const DeviceInfo& device) {
 
 void run_devices(bool json) {
   Engine engine(engine_options(0));
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  const std::vector<DeviceInfo> devices = engine.devices(Engine::Ask::kFreeMemory);
+  if (json) return print_devices_json(devices);
   std::string text;
-  for (const DeviceInfo& device : engine.devices(Engine::Ask::kFreeMemory)) {
-    list.push_back(json_of(device));
-    text += line_of(device);
-  }
-  if (json) {
-    print_json({{"devices", list}});
-  } else {
-    print_text(text);
-  }
+  for (const DeviceInfo& device : devices) text += line_of(device);
+  print_text(text);
 }
 
 }  // namespace grainless::tools

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/denoise.h"
+#include "engine/noise/impulses.h"
 #include "engine_setup.h"
 #include "json_report.h"
 #include "tools/image_io/encoding.h"
@@ -54,7 +55,9 @@ std::string line_of(const std::string& input, const NoiseModel& noise) {
     std::snprintf(text, sizeof text, " %.2f", static_cast<double>(noise.sigma[0][c]));
     line += text;
   }
-  return line + ", " + confidence_text(noise.confidence) + "\n";
+  line += ", " + confidence_text(noise.confidence);
+  const std::string impulses = impulses_text(noise.impulses);
+  return line + (impulses.empty() ? "" : ", " + impulses) + "\n";
 }
 
 nlohmann::ordered_json json_of(const std::string& input, const Estimated& estimated) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -26,10 +25,14 @@ constexpr char kFooter[] =
     "grainless estimate INPUT... [--json], grainless metrics A B [--json].\n"
     "Exit codes: 0 done, 1 bad input or parameters, 2 device failure, 3 cancelled.";
 
-int fail(const std::string& reason, int code) {
-  std::string line = reason;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  std::fprintf(stderr, "grainless: %s\n", line.c_str());
+// On one line. Takes no memory: there may be none.
+int fail(std::string_view reason, int code) {
+  std::fputs("grainless: ", stderr);
+  for (size_t end = reason.find('\n'); end != std::string_view::npos; end = reason.find('\n')) {
+    std::fprintf(stderr, "%.*s ", static_cast<int>(end), reason.data());
+    reason.remove_prefix(end + 1);
+  }
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(reason.size()), reason.data());
   return code;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/params/preset_folder.h"
+#include "engine/platform/file.h"
 #include "engine/platform/system.h"
 #include "json_report.h"
 
@@ -37,10 +38,9 @@ std::vector<fs::path> gimp_folders() {
   if (home) parents.push_back(*home / ".var/app/org.gimp.GIMP/config");
   for (const fs::path& parent : parents) {
     const size_t begin = folders.size();
-    std::error_code error;
-    for (fs::directory_iterator folder(parent / "GIMP", error), end; !error && folder != end;
-         folder.increment(error)) {
-      if (folder->path().filename().string().starts_with("3.")) folders.push_back(folder->path());
+    const fs::path gimp = parent / "GIMP";
+    for (const std::string& version : names_in(gimp.string())) {
+      if (version.starts_with("3.")) folders.push_back(gimp / version);
     }
     std::sort(folders.begin() + static_cast<ptrdiff_t>(begin), folders.end(), std::greater<>());
   }
@@ -62,6 +62,18 @@ std::vector<SavedPreset> saved_presets() {
     }
   }
   return all;
+}
+
+// Apart from the text: JSON takes memory when it goes, too, and ends the program without.
+void print_presets_json() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const BuiltInPreset& preset : built_in_presets()) {
+    list.push_back({{"name", preset.id}, {"description", preset.description}});
+  }
+  for (const SavedPreset& preset : saved_presets()) {
+    list.push_back({{"name", preset.name}, {"file", preset.file}});
+  }
+  print_json({{"presets", list}});
 }
 
 Settings read_file(const std::string& path) {
@@ -89,21 +101,15 @@ Settings find_preset(const std::string& wanted) {
 }
 
 void run_presets(bool json) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  if (json) return print_presets_json();
   std::string text;
-  const auto add = [&](const std::string& name, const std::string& says, const char* key) {
-    list.push_back({{"name", name}, {key, says}});
-    text += name + ": " + says + "\n";
-  };
   for (const BuiltInPreset& preset : built_in_presets()) {
-    add(preset.id, preset.description, "description");
+    text += std::string(preset.id) + ": " + preset.description + "\n";
   }
-  for (const SavedPreset& preset : saved_presets()) add(preset.name, preset.file, "file");
-  if (json) {
-    print_json({{"presets", list}});
-  } else {
-    print_text(text);
+  for (const SavedPreset& preset : saved_presets()) {
+    text += preset.name + ": " + preset.file + "\n";
   }
+  print_text(text);
 }
 
 }  // namespace grainless::tools

@@ -6,15 +6,26 @@ Test cases count one by one where the program reports them (GoogleTest, TAP), ot
 as one. A program that fails without naming a failed case (a crash, a time-out, a bad exit status)
 counts as one failure more, and so does a folder without results. The status is 0 only when
 something passed and nothing failed.
+
+On stderr stand the failed programs, what they printed about it, and which programs took longest:
+of a long CI run often only the end is kept.
 """
 
 import collections
 import json
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
 GOOD = {"OK", "EXPECTEDFAIL"}
+# What a test prints where a case fails: TAP's, GoogleTest's, unittest's and the sanitizers' lines.
+FAILED_LINE = re.compile(
+    r"^\s*not ok|^\[  FAILED  \]|: Failure$|^(FAIL|ERROR): |ERROR: \w*Sanitizer|runtime error: "
+)
+LINES_AFTER_FAILURE = 24
+LINES_OF_A_PROGRAM = 60
+LONGEST = 8
 
 
 def case_result(case):
@@ -38,16 +49,41 @@ def reported_cases(junit):
     return cases
 
 
+def failed(program):
+    return program["result"] not in GOOD | {"SKIP"}
+
+
+def telling_lines(program):
+    """What a failed program printed around its failures; its last lines where it named none."""
+    lines = (program.get("stdout", "") + "\n" + program.get("stderr", "")).splitlines()
+    starts = [number for number, line in enumerate(lines) if FAILED_LINE.search(line)]
+    if not starts:
+        return lines[-LINES_AFTER_FAILURE:]
+    wanted = sorted({n for start in starts for n in range(start, start + LINES_AFTER_FAILURE)})
+    return [lines[n] for n in wanted if n < len(lines)][:LINES_OF_A_PROGRAM]
+
+
+def tell(programs):
+    for program in filter(failed, programs):
+        print(f"{program['name']}: {program['result']}", file=sys.stderr)
+        for line in telling_lines(program):
+            print("  | " + line[:300], file=sys.stderr)
+    longest = sorted(programs, key=lambda program: -program["duration"])[:LONGEST]
+    times = ", ".join(f"{p['name'].split(' / ')[-1]} {p['duration']:.0f} s" for p in longest)
+    print(f"longest: {times}", file=sys.stderr)
+
+
 def count(logs):
     cases = reported_cases(logs / "testlog.junit.xml")
-    total = collections.Counter()
     with open(logs / "testlog.json", encoding="utf-8") as log:
-        for line in log:
-            program = json.loads(line)
-            results = cases[program["name"]]
-            total += results
-            if program["result"] not in GOOD | {"SKIP"} and not results["failed"]:
-                total["failed"] += 1
+        programs = [json.loads(line) for line in log]
+    tell(programs)
+    total = collections.Counter()
+    for program in programs:
+        results = cases[program["name"]]
+        total += results
+        if failed(program) and not results["failed"]:
+            total["failed"] += 1
     return total
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Picture quality, measured with the command line: quality.py OUT_DIR [IMAGES] [--sets NAMES]
 [--sigmas NUMBERS] [--methods NAMES] [--device DEVICE] [--peers] [--colour]
-[--camera [--cameras NAMES] [--few] [--quality PROFILE]]
+[--camera [--cameras NAMES] [--few] [--quality PROFILE]] [--bursts [as --camera]]
 
 White noise: Set12 (grey) and Kodak24 (colour) with Gaussian noise added in float, unclipped, its
 seed the picture's number; the result is clipped to 0..255. Mean PSNR, SSIM and seconds of each
@@ -14,6 +14,7 @@ To look at: RNI15, photographs without a clean twin, as a sheet of 1:1 crops, be
 --colour measures only how much of RNI15's small-scale colour contrast is lost (quality_colour.py).
 --camera measures only simulated cameras (camera.py): every third of Kodak24, with --few every
 eighth, at three ISO levels; what is gained in dB with everything automatic, and with noise = camera.
+--bursts measures only bursts of four of such photographs, still and moving, as stacks.
 
 IMAGES is a folder with the folders Set12, Kodak24, PolyU and RNI15, as many as there are
 (GRAINLESS_IMAGES, or ../shared/images beside the checkout). Tables go to stdout, all numbers to
@@ -229,6 +230,16 @@ def measure_simulated(folder, arguments):
     return results
 
 
+def measure_stacks(folder, arguments):
+    """The same photographs in bursts."""
+    from quality_bursts import measure_bursts
+
+    paths = pictures(folder)[2 :: 10 if arguments.few else 5]
+    table, results = measure_bursts(paths, arguments, denoise)
+    print_table(*table)
+    return results
+
+
 def image_folder(given):
     folder = pathlib.Path(
         given or os.environ.get("GRAINLESS_IMAGES") or CHECKOUT.parent / "shared" / "images"
@@ -252,9 +263,10 @@ def parse_arguments():
     parser.add_argument("--peers", action="store_true", help="bm3d, OpenCV and scikit-image, too")
     parser.add_argument("--colour", action="store_true", help="only the loss of small colours")
     parser.add_argument("--camera", action="store_true", help="only simulated cameras (camera.py)")
+    parser.add_argument("--bursts", action="store_true", help="only bursts of simulated cameras")
     parser.add_argument("--cameras", nargs="+", metavar="NAME", help="of these: all; see camera.py")
-    parser.add_argument("--few", action="store_true", help="with --camera: three photographs")
-    parser.add_argument("--quality", choices=PROFILES, default="normal", help="with --camera")
+    parser.add_argument("--few", action="store_true", help="with --camera, --bursts: three photographs")
+    parser.add_argument("--quality", choices=PROFILES, default="normal", help="with --camera, --bursts")
     return parser.parse_args()
 
 
@@ -268,6 +280,9 @@ def main():
         arguments.sets = ()
     if arguments.camera:
         results["simulated cameras"] = measure_simulated(folder / "Kodak24", arguments)
+        arguments.sets = ()
+    if arguments.bursts:
+        results["bursts"] = measure_stacks(folder / "Kodak24", arguments)
         arguments.sets = ()
     for name in arguments.sets:
         if not (folder / name).is_dir():

@@ -2,14 +2,19 @@
 #include "congruency.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numbers>
 #include <numeric>
 #include <span>
+#include <utility>
 
+// Arrays of vectors: fourier.cpp says why.
+#ifndef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS HWY_ALL_SVE
+#endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tools/metrics/congruency.cpp"
 #include <hwy/foreach_target.h>
@@ -35,12 +40,21 @@ inline constexpr float kCutoff = 0.45F;  // cycles a pixel
 inline constexpr int32_t kCutoffOrder = 15;
 inline constexpr double kNoiseDeviations = 2, kNoiseShare = 1 / 1.7;
 
-// Planes of the responses to one orientation's filters, and where their energy is added up.
-struct EnergySums {
-  const float *re[kScales], *im[kScales];
-  size_t count;  // a multiple of kFourierLanes
-  float noise;
-  float *energy, *amplitude;
+// Where the filters of one row of frequencies (fx, fy[]) go, a part each of a block's columns.
+struct FilterRow {
+  float fx, share;
+  const float* fy;  // kFourierLanes of them
+  float *radial[kScales], *angular[kOrientations];
+  // Powers of white noise: of the finest scale, and of the sum of the even filters.
+  float finest[kOrientations], even[kOrientations];
+};
+
+// A block of columns of responses to one orientation's filters, and what becomes of them.
+struct EnergyBlock {
+  const float* responses[kScales];
+  int32_t rows, columns;
+  float *raised, *amplitude;
+  uint32_t* squares;  // [row][column], without padding
 };
 
 }  // namespace grainless::tools
@@ -61,68 +75,151 @@ HWY_INLINE V bell(V distance, float deviation) {
   return hn::Exp(d, hn::Mul(hn::Set(d, -0.5F), hn::Mul(share, share)));
 }
 
-// Of the frequencies (fx, fy[]), in cycles a pixel; frequency 0 gives anything.
-void filters_of(float fx, const float* fy, size_t count, float share, float* const* radial,
-                float* const* angular) {
+// To the direction of an orientation's filter.
+HWY_INLINE V angle_to(V angle, int32_t orientation) {
   const D d;
-  const V x = hn::Set(d, fx), cutoff = hn::Set(d, std::log(kCutoff));
-  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const V y = hn::Load(d, fy + i);
+  constexpr float kPi = std::numbers::pi_v<float>;
+  const float direction = kPi * static_cast<float>(orientation) / kOrientations;
+  const V turn = hn::Sub(angle, hn::Set(d, direction));
+  const V once_more = hn::Add(turn, hn::Set(d, 2 * kPi));
+  return hn::IfThenElse(hn::Lt(turn, hn::Set(d, -kPi)), once_more, turn);
+}
+
+// Of the opposite frequency, where that of 1/2 along an axis is its own opposite.
+HWY_INLINE V angle_behind(V x, V y, V angle) {
+  const D d;
+  constexpr float kPi = std::numbers::pi_v<float>;
+  const V half = hn::Set(d, -0.5F), pi = hn::Set(d, kPi);
+  const auto edge_x = hn::Eq(x, half), edge_y = hn::Eq(y, half);
+  if (hn::AllFalse(d, hn::Or(edge_x, edge_y))) {
+    return hn::Sub(angle, hn::CopySign(pi, angle));
+  }
+  return hn::Atan2(d, hn::IfThenElse(edge_y, hn::Neg(y), y), hn::IfThenElse(edge_x, x, hn::Neg(x)));
+}
+
+// To the power of kCutoffOrder, 15.
+HWY_INLINE V power_of_order(V v) {
+  static_assert(kCutoffOrder == 15);
+  const V third = hn::Mul(hn::Mul(v, v), v), sixth = hn::Mul(third, third);
+  return hn::Mul(hn::Mul(sixth, sixth), third);
+}
+
+HWY_INLINE float sum_of(V v) {
+  return hn::ReduceSum(D(), v);
+}
+
+// Frequencies in cycles a pixel. Frequency 0, and what pads (a frequency of 1), gives 0.
+void filters_of(FilterRow& row) {
+  const D d;
+  const V x = hn::Set(d, row.fx);
+  V finest[kOrientations], even[kOrientations];
+  for (int32_t o = 0; o < kOrientations; ++o) finest[o] = even[o] = hn::Zero(d);
+  for (ptrdiff_t i = 0; i < kFourierLanes; i += static_cast<ptrdiff_t>(hn::Lanes(d))) {
+    const V y = hn::LoadU(d, row.fy + i);
     const V square = hn::MulAdd(x, x, hn::Mul(y, y));
+    const auto none = hn::Or(hn::Eq(square, hn::Zero(d)), hn::Eq(y, hn::Set(d, 1.0F)));
     const V log_radius = hn::Mul(hn::Set(d, 0.5F), hn::Log(d, square));
-    const V steepness = hn::Set(d, 2.0F * kCutoffOrder);
-    const V corners = hn::Exp(d, hn::Mul(steepness, hn::Sub(log_radius, cutoff)));
+    const V corners = power_of_order(hn::Mul(square, hn::Set(d, 1 / (kCutoff * kCutoff))));
     const V low_pass = hn::Div(hn::Set(d, 1.0F), hn::Add(hn::Set(d, 1.0F), corners));
+    V first = hn::Zero(d), all = first;
     for (int32_t s = 0; s < kScales; ++s) {
       const V centre = hn::Set(d, -std::log(kFinestPeriod * static_cast<float>(1 << s)));
       const V distance = hn::Sub(log_radius, centre);
-      hn::Store(hn::Mul(bell(distance, kRadialDeviation), low_pass), d, radial[s] + i);
+      const V radial =
+          hn::IfThenZeroElse(none, hn::Mul(bell(distance, kRadialDeviation), low_pass));
+      hn::Store(radial, d, row.radial[s] + i);
+      if (s == 0) first = radial;
+      all = hn::Add(all, radial);
     }
     const V angle = hn::Atan2(d, hn::Neg(y), x);
+    const V behind = angle_behind(x, y, angle);
     for (int32_t o = 0; o < kOrientations; ++o) {
-      constexpr float kPi = std::numbers::pi_v<float>;
-      const V turn = hn::Sub(angle, hn::Set(d, kPi * static_cast<float>(o) / kOrientations));
-      const V once_more = hn::Add(turn, hn::Set(d, 2 * kPi));
-      const V distance = hn::IfThenElse(hn::Lt(turn, hn::Set(d, -kPi)), once_more, turn);
-      hn::Store(hn::Mul(bell(distance, kAngularDeviation), hn::Set(d, share)), d, angular[o] + i);
+      const V angular = bell(angle_to(angle, o), kAngularDeviation);
+      const V mirrored = bell(angle_to(behind, o), kAngularDeviation);
+      hn::Store(hn::Mul(angular, hn::Set(d, row.share)), d, row.angular[o] + i);
+      const V a = hn::Mul(first, angular), b = hn::Mul(all, hn::Add(angular, mirrored));
+      finest[o] = hn::MulAdd(a, a, finest[o]);
+      even[o] = hn::MulAdd(b, b, even[o]);
     }
   }
-}
-
-void squares_of(const float* re, const float* im, size_t count, float* squares) {
-  const D d;
-  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const V a = hn::LoadU(d, re + i), b = hn::LoadU(d, im + i);
-    hn::StoreU(hn::MulAdd(a, a, hn::Mul(b, b)), d, squares + i);
+  for (int32_t o = 0; o < kOrientations; ++o) {
+    row.finest[o] = sum_of(finest[o]);
+    row.even[o] = sum_of(even[o]) / 4;
   }
 }
 
 // Kovesi's second measure of a pixel's local energy, finer than the length of the sum: each
-// scale's part along the sum's direction less its part across it.
-void add_energy(const EnergySums& sums) {
+// scale's part along the sum's direction less its part across it. Which part of a response is the
+// even one doesn't matter.
+void add_energy(const EnergyBlock& block) {
   const D d;
-  for (size_t i = 0; i < sums.count; i += hn::Lanes(d)) {
-    V re = hn::Zero(d), im = re, amplitude = hn::Load(d, sums.amplitude + i);
-    for (int32_t s = 0; s < kScales; ++s) {
-      const V a = hn::Load(d, sums.re[s] + i), b = hn::Load(d, sums.im[s] + i);
-      re = hn::Add(re, a);
-      im = hn::Add(im, b);
-      amplitude = hn::Add(amplitude, hn::Sqrt(hn::MulAdd(a, a, hn::Mul(b, b))));
+  const auto n = static_cast<ptrdiff_t>(hn::Lanes(d));
+  uint32_t* squares = block.squares;
+  for (ptrdiff_t y = 0; y < block.rows; ++y) {
+    for (ptrdiff_t i = 0; i < kFourierLanes; i += n) {
+      const ptrdiff_t at = y * kFourierLanes + i, from = 2 * y * kFourierLanes + i;
+      V re = hn::Zero(d), im = re, amplitude = hn::Load(d, block.amplitude + at);
+      for (int32_t s = 0; s < kScales; ++s) {
+        const V a = hn::Load(d, block.responses[s] + from);
+        const V b = hn::Load(d, block.responses[s] + from + kFourierLanes);
+        re = hn::Add(re, a);
+        im = hn::Add(im, b);
+        const V square = hn::MulAdd(a, a, hn::Mul(b, b));
+        amplitude = hn::Add(amplitude, hn::Sqrt(square));
+        if (s == 0 && i < block.columns) {
+          const ptrdiff_t count = std::min(n, block.columns - i);
+          const hn::RebindToUnsigned<D> bits;
+          hn::StoreN(hn::BitCast(bits, square), bits, squares, static_cast<size_t>(count));
+          squares += count;
+        }
+      }
+      const V length = hn::Sqrt(hn::MulAdd(re, re, hn::Mul(im, im)));
+      const V share = hn::Div(hn::Set(d, 1.0F), hn::Add(length, hn::Set(d, kSmallest)));
+      const V cosine = hn::Mul(re, share), sine = hn::Mul(im, share);
+      V energy = hn::Zero(d);
+      for (int32_t s = 0; s < kScales; ++s) {
+        const V a = hn::Load(d, block.responses[s] + from);
+        const V b = hn::Load(d, block.responses[s] + from + kFourierLanes);
+        const V along = hn::MulAdd(a, cosine, hn::Mul(b, sine));
+        const V across = hn::Abs(hn::NegMulAdd(a, sine, hn::Mul(b, cosine)));
+        energy = hn::Add(energy, hn::Sub(along, across));
+      }
+      hn::Store(energy, d, block.raised + at);
+      hn::Store(amplitude, d, block.amplitude + at);
     }
-    const V length = hn::Sqrt(hn::MulAdd(re, re, hn::Mul(im, im)));
-    const V share = hn::Div(hn::Set(d, 1.0F), hn::Add(length, hn::Set(d, kSmallest)));
-    const V x = hn::Mul(re, share), y = hn::Mul(im, share);
-    V energy = hn::Set(d, -sums.noise);
-    for (int32_t s = 0; s < kScales; ++s) {
-      const V a = hn::Load(d, sums.re[s] + i), b = hn::Load(d, sums.im[s] + i);
-      const V along = hn::MulAdd(a, x, hn::Mul(b, y));
-      const V across = hn::Abs(hn::NegMulAdd(a, y, hn::Mul(b, x)));
-      energy = hn::Add(energy, hn::Sub(along, across));
-    }
-    const V more = hn::Max(energy, hn::Zero(d));
-    hn::Store(hn::Add(hn::Load(d, sums.energy + i), more), d, sums.energy + i);
-    hn::Store(amplitude, d, sums.amplitude + i);
   }
+}
+
+void add_beyond(const float* raised, float noise, size_t count, float* energy) {
+  const D d;
+  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const V more = hn::Sub(hn::Load(d, raised + i), hn::Set(d, noise));
+    hn::Store(hn::Add(hn::Load(d, energy + i), hn::Max(more, hn::Zero(d))), d, energy + i);
+  }
+}
+
+// Copies those of the values that lie in low..high, with room for a vector more. Returns how many
+// are below.
+size_t select_between(std::span<const uint32_t> values, uint32_t low, uint32_t high,
+                      std::vector<uint32_t>& between) {
+  const hn::RebindToUnsigned<D> d;
+  const size_t n = hn::Lanes(d);
+  between.resize(values.size() + n);
+  size_t below = 0, kept = 0, i = 0;
+  for (; i + n <= values.size(); i += n) {
+    const auto v = hn::LoadU(d, values.data() + i);
+    const auto under = hn::Lt(v, hn::Set(d, low));
+    const auto keep = hn::AndNot(under, hn::Le(v, hn::Set(d, high)));
+    below += hn::CountTrue(d, under);
+    hn::StoreU(hn::Compress(v, keep), d, between.data() + kept);
+    kept += hn::CountTrue(d, keep);
+  }
+  for (; i < values.size(); ++i) {
+    if (values[i] < low) ++below;
+    if (values[i] >= low && values[i] <= high) between[kept++] = values[i];
+  }
+  between.resize(kept);
+  return below;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -134,77 +231,110 @@ namespace grainless::tools {
 namespace {
 
 HWY_EXPORT(filters_of);
-HWY_EXPORT(squares_of);
 HWY_EXPORT(add_energy);
+HWY_EXPORT(add_beyond);
+HWY_EXPORT(select_between);
 
 float frequency(int32_t number, int32_t size) {
   return float(2 * number < size ? number : number - size) / float(size);
 }
 
-// Of values from 0 on: by the first bits the middle ones are found among all, then they are sorted.
-float median_of(std::span<const float> values) {
-  constexpr int kBits = 17;
-  const auto bin = [](float value) { return std::bit_cast<uint32_t>(value) >> kBits; };
-  std::vector<uint32_t> counts(1 << (32 - kBits));
-  for (const float value : values) ++counts[bin(value)];
-  const size_t first = (values.size() - 1) / 2, second = values.size() / 2;
-  size_t low = 0, high = 0, below = 0;
-  for (size_t i = 0, sum = 0; sum <= second; sum += counts[i], ++i) {
-    if (sum <= first) {
-      low = i;
-      below = sum;
-    }
-    high = i;
+// The element of this rank, from 0 on, and the next one of values in any order, which are lost. A
+// few of the values say between which two both nearly always are: others are left out, then.
+std::pair<uint32_t, uint32_t> elements(std::span<const uint32_t> values, size_t rank) {
+  constexpr size_t kSamples = 512, kMargin = 68;  // six deviations, were they independent
+  std::vector<uint32_t> some(kSamples), rest, closer;
+  while (values.size() > 8 * kSamples) {
+    for (size_t i = 0; i < kSamples; ++i) some[i] = values[i * values.size() / kSamples];
+    const size_t middle = rank * kSamples / values.size();
+    const auto bound = [&](size_t at) {
+      std::nth_element(some.begin(), some.begin() + ptrdiff_t(at), some.end());
+      return some[at];
+    };
+    const uint32_t low = bound(middle > kMargin ? middle - kMargin : 0);
+    const uint32_t high = bound(std::min(middle + kMargin, kSamples - 1));
+    const size_t below = HWY_DYNAMIC_DISPATCH(select_between)(values, low, high, closer);
+    const bool missed = below > rank || rank + 1 - below >= closer.size();
+    if (missed || closer.size() == values.size()) break;
+    rank -= below;
+    std::swap(rest, closer);
+    values = rest;
   }
-  std::vector<float> middle;
-  for (const float value : values) {
-    if (bin(value) >= low && bin(value) <= high) middle.push_back(value);
+  std::vector<uint32_t> last(values.begin(), values.end());
+  const auto at = last.begin() + ptrdiff_t(rank);
+  std::nth_element(last.begin(), at, last.end());
+  return {*at, at + 1 == last.end() ? *at : *std::min_element(at + 1, last.end())};
+}
+
+// Of floats from 0 on, given as bits, which have the same order.
+float median_of(std::span<const uint32_t> values) {
+  const auto [lower, upper] = elements(values, (values.size() - 1) / 2);
+  const float first = std::bit_cast<float>(lower);
+  return values.size() % 2 == 1 ? first : (first + std::bit_cast<float>(upper)) / 2;
+}
+
+double mean_of(std::span<const float> values) {
+  double sums[8] = {};
+  size_t i = 0;
+  for (; i + 8 <= values.size(); i += 8) {
+    for (size_t k = 0; k < 8; ++k) sums[k] += double(values[i + k]);
   }
-  std::sort(middle.begin(), middle.end());
-  return (middle[first - below] + middle[second - below]) / 2;
+  for (; i < values.size(); ++i) sums[0] += double(values[i]);
+  return std::accumulate(sums, sums + 8, 0.0) / double(values.size());
+}
+
+RealPlane real_plane(int32_t width, int32_t height, PlaneMemory& memory) {
+  return {width, height, memory.take(RealPlane::floats(width, height))};
+}
+
+// Of a plane that serves forward transforms, too.
+size_t middle_floats(int32_t width, int32_t height) {
+  return std::max(ComplexPlane::floats(width, height), ComplexPlane::floats(height, width));
+}
+
+// All planes of a PhaseCongruency.
+size_t floats_of(int32_t width, int32_t height) {
+  const size_t block = 2 * kFourierLanes * size_t(height);
+  return (kScales + kOrientations) * RealPlane::floats(height, width) +
+         ComplexPlane::floats(height, width) + 4 * RealPlane::floats(width, height) +
+         kScales * (middle_floats(width, height) + block);
 }
 
 }  // namespace
 
-FilterBank::FilterBank(int32_t width, int32_t height) {
-  const ptrdiff_t stride = ComplexPlane(height, 1).stride;
-  const size_t size = size_t(stride) * size_t(width);
-  const float share = 1 / (float(width) * float(height));
-  hwy::AlignedVector<float> fy(size_t(stride), 0.0F), all(size, 0.0F);
-  for (int32_t v = 0; v < height; ++v) fy[size_t(v)] = frequency(v, height);
-  for (auto& plane : radial) plane.resize(size);
-  for (auto& plane : angular) plane.resize(size);
-  for (int32_t u = 0; u < width; ++u) {
-    float *scales[kScales], *orientations[kOrientations];
-    for (int32_t s = 0; s < kScales; ++s) scales[s] = radial[s].data() + u * stride;
-    for (int32_t o = 0; o < kOrientations; ++o) orientations[o] = angular[o].data() + u * stride;
-    HWY_DYNAMIC_DISPATCH(filters_of)
-    (frequency(u, width), fy.data(), size_t(stride), share, scales, orientations);
-  }
-  for (auto& plane : radial) {
-    plane[0] = 0;
-    for (size_t i = 0; i < size; ++i) all[i] += plane[i];
-  }
-  // The power of noise in the finest scale, and in the sum of the even filters.
-  for (int32_t o = 0; o < kOrientations; ++o) {
-    double finest = 0, even = 0;
+FilterBank::FilterBank(int32_t width, int32_t height, PlaneMemory& memory) {
+  for (auto& plane : radial) plane = real_plane(height, width, memory);
+  for (auto& plane : angular) plane = real_plane(height, width, memory);
+  FilterRow row{};
+  row.share = 1 / (float(width) * float(height));
+  double finest[kOrientations] = {}, even[kOrientations] = {};
+  for (int32_t block = 0; block < fourier_blocks(height); ++block) {
+    float fy[kFourierLanes];
+    for (int32_t i = 0; i < kFourierLanes; ++i) {
+      const int32_t v = block * kFourierLanes + i;
+      fy[i] = v < height ? frequency(v, height) : 1;
+    }
+    row.fy = fy;
     for (int32_t u = 0; u < width; ++u) {
-      const size_t row = size_t(u) * size_t(stride);
-      const size_t opposite = size_t((width - u) % width) * size_t(stride);
-      for (int32_t v = 0; v < height; ++v) {
-        const size_t at = row + size_t(v);
-        const float mirrored = angular[o][opposite + size_t(v == 0 ? 0 : height - v)];
-        const double a = double(radial[0][at] * angular[o][at]);
-        const double b = double(all[at] * (angular[o][at] + mirrored)) / 2;
-        finest += a * a;
-        even += b * b;
+      row.fx = frequency(u, width);
+      const auto of = [&](RealPlane& plane) {
+        return plane.block(block) + ptrdiff_t{u} * kFourierLanes;
+      };
+      std::transform(radial, radial + kScales, row.radial, of);
+      std::transform(angular, angular + kOrientations, row.angular, of);
+      HWY_DYNAMIC_DISPATCH(filters_of)(row);
+      for (int32_t o = 0; o < kOrientations; ++o) {
+        finest[o] += double(row.finest[o]);
+        even[o] += double(row.even[o]);
       }
     }
+  }
+  for (int32_t o = 0; o < kOrientations; ++o) {
     // The sum of the even filters turns noise into a normal distribution, whose length with the odd
     // one's is Rayleigh's.
     const double mean = std::sqrt(std::numbers::pi / 2);
     const double deviation = std::sqrt(2 - std::numbers::pi / 2);
-    noise[o] = std::sqrt(even / finest) * (mean + kNoiseDeviations * deviation) * kNoiseShare;
+    noise[o] = std::sqrt(even[o] / finest[o]) * (mean + kNoiseDeviations * deviation) * kNoiseShare;
   }
 }
 
@@ -212,61 +342,74 @@ PhaseCongruency::PhaseCongruency(int32_t width, int32_t height)
     : width_(width),
       height_(height),
       transform_(width, height),
-      bank_(width, height),
-      spectrum_(height, width),
-      squares_(size_t(width) * size_t(height) + kFourierLanes) {
-  for (auto& response : responses_) response = ComplexPlane(width, height);
-  energy_.resize(responses_[0].re.size());
-  amplitude_.resize(energy_.size());
+      memory_(floats_of(width, height)),
+      bank_(width, height, memory_),
+      spectrum_{height, width, memory_.take(ComplexPlane::floats(height, width))},
+      energy_(real_plane(width, height, memory_)),
+      raised_(real_plane(width, height, memory_)),
+      amplitude_(real_plane(width, height, memory_)),
+      squares_(std::bit_cast<uint32_t*>(memory_.take(energy_.floats()))) {
+  for (auto& middle : middle_) {
+    middle = {width, height, memory_.take(middle_floats(width, height))};
+  }
+  for (auto& response : responses_) response = memory_.take(size_t(middle_[0].block_floats()));
 }
 
 // Energy that white noise alone hardly exceeds is taken off. Its power is that of the finest scale,
 // whose response to the picture is mostly noise: half of a Rayleigh distribution's squares are
 // below ln 2 times their mean.
 void PhaseCongruency::add_orientation(int32_t number) {
-  EnergySums sums{{}, {}, energy_.size(), 0, energy_.data(), amplitude_.data()};
-  for (int32_t s = 0; s < kScales; ++s) {
-    transform_.backward(spectrum_, bank_.radial[s].data(), bank_.angular[number].data(),
-                        responses_[s]);
-    sums.re[s] = responses_[s].re.data();
-    sums.im[s] = responses_[s].im.data();
+  for (int32_t i = 0; i < fourier_blocks(height_); ++i) {
+    for (int32_t s = 0; s < kScales; ++s) {
+      transform_.backward_along_x(spectrum_, bank_.radial[s], bank_.angular[number], i, middle_[s]);
+    }
   }
-  const ComplexPlane& finest = responses_[0];
-  const auto width = size_t(width_), height = size_t(height_);
-  for (size_t y = 0; y < height; ++y) {
-    const size_t row = y * size_t(finest.stride);
-    HWY_DYNAMIC_DISPATCH(squares_of)
-    (finest.re.data() + row, finest.im.data() + row, width, squares_.data() + y * width);
+  uint32_t* squares = squares_;
+  for (int32_t i = 0; i < fourier_blocks(width_); ++i) {
+    const int32_t columns = std::min(kFourierLanes, width_ - i * kFourierLanes);
+    EnergyBlock block{{}, height_, columns, raised_.block(i), amplitude_.block(i), squares};
+    for (int32_t s = 0; s < kScales; ++s) {
+      transform_.backward_along_y(middle_[s], i, responses_[s]);
+      block.responses[s] = responses_[s];
+    }
+    HWY_DYNAMIC_DISPATCH(add_energy)(block);
+    squares += size_t(columns) * size_t(height_);
   }
-  const double median = double(median_of({squares_.data(), width * height}));
-  sums.noise = float(std::sqrt(median / std::numbers::ln2) * bank_.noise[number]);
-  HWY_DYNAMIC_DISPATCH(add_energy)(sums);
+  const size_t count = size_t(width_) * size_t(height_);
+  const double median = double(median_of({squares_, count}));
+  const auto noise = float(std::sqrt(median / std::numbers::ln2) * bank_.noise[number]);
+  HWY_DYNAMIC_DISPATCH(add_beyond)
+  (raised_.samples, noise, raised_.floats(), energy_.samples);
 }
 
 // Equation 4: local energy over the sum of amplitudes.
-std::vector<float> PhaseCongruency::of(const std::vector<double>& luma) {
-  const double mean = std::accumulate(luma.begin(), luma.end(), 0.0) / double(luma.size());
-  std::vector<float> congruency(luma.size(), std::numeric_limits<float>::quiet_NaN());
-  if (!std::isfinite(mean)) return congruency;
-  // The filters take nothing of the mean, whose size would only cost precision.
-  ComplexPlane& picture = responses_[0];
-  std::fill(picture.im.begin(), picture.im.end(), 0.0F);
-  for (int32_t y = 0; y < height_; ++y) {
-    const double* from = luma.data() + size_t(y) * size_t(width_);
-    std::transform(from, from + width_, picture.re.data() + y * picture.stride,
-                   [mean](double value) { return float(value - mean); });
-  }
-  transform_.forward(picture, spectrum_);
-  std::fill(energy_.begin(), energy_.end(), 0.0F);
-  std::fill(amplitude_.begin(), amplitude_.end(), kSmallest);
-  for (int32_t o = 0; o < kOrientations; ++o) add_orientation(o);
-  for (int32_t y = 0; y < height_; ++y) {
-    for (int32_t x = 0; x < width_; ++x) {
-      const auto at = size_t(y * picture.stride + x);
-      congruency[size_t(y) * size_t(width_) + size_t(x)] = energy_[at] / amplitude_[at];
+std::vector<float> PhaseCongruency::quotients() const {
+  std::vector<float> congruency(size_t(width_) * size_t(height_));
+  for (int32_t i = 0; i < fourier_blocks(width_); ++i) {
+    const int32_t x = i * kFourierLanes, columns = std::min(kFourierLanes, width_ - x);
+    for (int32_t y = 0; y < height_; ++y) {
+      const float* energy = energy_.block(i) + y * kFourierLanes;
+      const float* amplitude = amplitude_.block(i) + y * kFourierLanes;
+      std::transform(energy, energy + columns, amplitude,
+                     congruency.data() + size_t(y) * size_t(width_) + size_t(x),
+                     std::divides<float>());
     }
   }
   return congruency;
+}
+
+std::vector<float> PhaseCongruency::of(const std::vector<float>& luma) {
+  const double mean = mean_of(luma);
+  if (!std::isfinite(mean)) {
+    return std::vector<float>(luma.size(), std::numeric_limits<float>::quiet_NaN());
+  }
+  // The filters take nothing of the mean, whose size would only cost precision.
+  const ComplexPlane middle{height_, width_, middle_[0].samples};
+  transform_.forward(luma.data(), float(mean), middle, spectrum_);
+  std::fill_n(energy_.samples, energy_.floats(), 0.0F);
+  std::fill_n(amplitude_.samples, amplitude_.floats(), kSmallest);
+  for (int32_t o = 0; o < kOrientations; ++o) add_orientation(o);
+  return quotients();
 }
 
 }  // namespace grainless::tools

@@ -16,11 +16,11 @@ inline constexpr int32_t kScales = 4, kOrientations = 4;
 // and one of each orientation, the latter over the number of pixels. They are 0 at frequency 0,
 // whose logarithm is infinite.
 struct FilterBank {
-  hwy::AlignedVector<float> radial[kScales], angular[kOrientations];
+  RealPlane radial[kScales], angular[kOrientations];
   // Of white noise with a power of 1 in the finest scale, what the energy hardly exceeds.
   double noise[kOrientations];
 
-  FilterBank(int32_t width, int32_t height);
+  FilterBank(int32_t width, int32_t height, PlaneMemory& memory);
 };
 
 // Of pictures of one size.
@@ -29,17 +29,20 @@ class PhaseCongruency {
   PhaseCongruency(int32_t width, int32_t height);
 
   // Row-major, 0..1, of a picture on the 8-bit scale. NaN everywhere where a value is not finite.
-  std::vector<float> of(const std::vector<double>& luma);
+  std::vector<float> of(const std::vector<float>& luma);
 
  private:
   void add_orientation(int32_t number);
+  std::vector<float> quotients() const;
 
   int32_t width_, height_;
   PlaneTransform transform_;
+  PlaneMemory memory_;
   FilterBank bank_;
-  ComplexPlane spectrum_, responses_[kScales];
-  hwy::AlignedVector<float> energy_, amplitude_;
-  std::vector<float> squares_;  // of the finest scale's responses
+  ComplexPlane spectrum_, middle_[kScales];
+  float* responses_[kScales];              // of a block of columns
+  RealPlane energy_, raised_, amplitude_;  // raised: an orientation's, noise among it
+  uint32_t* squares_;                      // of the finest scale's responses, as bits
 };
 
 }  // namespace grainless::tools

@@ -104,9 +104,50 @@ HWY_INLINE int32_t hard_threshold(float* group, int32_t size, float threshold) {
   return 1 + kCount * size - shrink.count();
 }
 
-template <int32_t kCount>
-HWY_INLINE VPatch transformed(float* HWY_RESTRICT group, int32_t size) {
-  return haar_sum<kCount>(group, size, [](VPatch v, auto) HWY_ATTR { return v; });
+// What the empirical Wiener filter makes of a coefficient: what is removed, over its gain, and the
+// square of its weight.
+struct Shrunk {
+  VPatch rest, square;
+};
+
+class Wiener {
+ public:
+  explicit Wiener(float variance) : variance_(variance) {}
+
+  HWY_INLINE Shrunk operator()(VPatch signal, VPatch value, float gain) const {
+    const DPatch d;
+    const auto v = hn::Set(d, variance_), gains = hn::Set(d, gain);
+    const auto part = hn::Div(v, hn::Add(hn::Mul(signal, signal), hn::Mul(v, gains)));
+    const auto weight = hn::Sub(hn::Set(d, 1.0f), hn::Mul(gains, part));
+    return {hn::Mul(part, value), hn::Mul(weight, weight)};
+  }
+
+ private:
+  float variance_;
+};
+
+struct WienerSums {
+  VPatch noisy, pilot;
+};
+
+// haar_sum of both groups. Each pair of differences is filtered at once, so that divisions go on
+// while the next sums are formed; its square takes the pilot's place, as squares are added up in
+// the order of the coefficients.
+template <int32_t kSpan>
+HWY_INLINE WienerSums wiener_sums(const Wiener& filter, float* HWY_RESTRICT noisy,
+                                  float* HWY_RESTRICT pilot, ptrdiff_t size) {
+  const DPatch d;
+  if constexpr (kSpan == 1) {
+    return {hn::Load(d, noisy), hn::Load(d, pilot)};
+  } else {
+    const ptrdiff_t second = kSpan / 2 * size;
+    const auto a = wiener_sums<kSpan / 2>(filter, noisy, pilot, size);
+    const auto b = wiener_sums<kSpan / 2>(filter, noisy + second, pilot + second, size);
+    const Shrunk shrunk = filter(hn::Sub(a.pilot, b.pilot), hn::Sub(a.noisy, b.noisy), kSpan);
+    hn::Store(shrunk.rest, d, noisy + second);
+    hn::Store(shrunk.square, d, pilot + second);
+    return {hn::Add(a.noisy, b.noisy), hn::Add(a.pilot, b.pilot)};
+  }
 }
 
 // Empirical Wiener filter: leaves the removed part of transformed patches. Returns the sum of
@@ -116,32 +157,19 @@ HWY_INLINE float wiener(float* HWY_RESTRICT noisy, float* HWY_RESTRICT pilot, in
                         float variance) {
   const DPatch d;
   const int32_t n = static_cast<int32_t>(hn::Lanes(d));
-  const auto v = hn::Set(d, variance), one = hn::Set(d, 1.0f);
+  const Wiener filter(variance);
   HWY_ALIGN float sums[16] = {};
   for (int32_t c = 0; c < size; c += n) {
-    const auto pilot_mean = transformed<kCount>(pilot + c, size);
-    const auto noisy_mean = transformed<kCount>(noisy + c, size);
-    auto sum = hn::Zero(d);
-    const auto removed = [&](VPatch signal, VPatch value, float gain) HWY_ATTR {
-      const auto gains = hn::Set(d, gain);
-      const auto part = hn::Div(v, hn::Add(hn::Mul(signal, signal), hn::Mul(v, gains)));
-      const auto weight = hn::Sub(one, hn::Mul(gains, part));
-      sum = hn::Add(sum, hn::Mul(weight, weight));
-      return hn::Mul(part, value);
-    };
-    const auto mean = without_mean(removed(pilot_mean, noisy_mean, kCount), c);
-    for (int32_t m = 1; m < kCount; ++m) {
-      const int32_t i = m * size + c;
-      const auto rest =
-          removed(hn::Load(d, pilot + i), hn::Load(d, noisy + i), haar_gain(m, kCount));
-      hn::Store(rest, d, noisy + i);
-    }
+    const auto means = wiener_sums<kCount>(filter, noisy + c, pilot + c, size);
+    const Shrunk mean = filter(means.pilot, means.noisy, kCount);
+    auto sum = mean.square;
+    for (int32_t m = 1; m < kCount; ++m) sum = hn::Add(sum, hn::Load(d, pilot + m * size + c));
     if (c == 0) {
-      const float s = hn::GetLane(pilot_mean);
+      const float s = hn::GetLane(means.pilot);
       const float kept = 1 - kCount * (variance / (s * s + variance * kCount));
       sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, 1), hn::Set(d, 1 - kept * kept)));
     }
-    haar_spread<kCount>(mean, noisy + c, size);
+    haar_spread<kCount>(without_mean(mean.rest, c), noisy + c, size);
     hn::Store(hn::Add(sum, hn::Load(d, sums + c % 16)), d, sums + c % 16);
   }
   for (int32_t half = 8; half >= 1; half /= 2) {
@@ -194,6 +222,16 @@ HWY_INLINE void round_factors(const Bm3dSumScale& scale, int32_t size, FilterScr
     hn::Store(steps, hn::RebindToSigned<DPatch>(), scratch.weights + i);
     const auto factor = hn::Mul(hn::ConvertTo(d, steps), hn::Set(d, scale.removed_scale));
     hn::Store(factor, d, scratch.factors + i);
+  }
+}
+
+// Weights of a group of 8 x 8 patches, once for all its patches.
+HWY_INLINE void widen_weights(FilterScratch& scratch) {
+  const hn::CappedTag<int64_t, 8> d;
+  const hn::Rebind<int32_t, decltype(d)> narrow;
+  for (int32_t i = 0; i < 64; i += static_cast<int32_t>(hn::Lanes(d))) {
+    const auto w = hn::PromoteTo(d, hn::Load(narrow, scratch.weights + i));
+    hn::Store(w, d, scratch.wide_weights + i);
   }
 }
 
@@ -275,6 +313,100 @@ HWY_INLINE void add_patch(const Basis& basis, const float* HWY_RESTRICT factors,
   }
 }
 
+#if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR && HWY_MAX_BYTES >= 32
+// 8 x 8 patches from registers: the same sums. All of a patch is added before the next one, which
+// may lie over it.
+using DSum = hn::CappedTag<int64_t, 8>;
+using DSteps = hn::Rebind<int32_t, DRow>;
+
+HWY_INLINE void add_eight(hn::Vec<DSteps> steps, int64_t* HWY_RESTRICT sums) {
+  const DSum d;
+#if HWY_MAX_BYTES >= 64
+  hn::StoreU(hn::Add(hn::LoadU(d, sums), hn::PromoteTo(d, steps)), d, sums);
+#else
+  hn::StoreU(hn::Add(hn::LoadU(d, sums), hn::PromoteLowerTo(d, steps)), d, sums);
+  hn::StoreU(hn::Add(hn::LoadU(d, sums + 4), hn::PromoteUpperTo(d, steps)), d, sums + 4);
+#endif
+}
+
+template <class Steps>
+HWY_INLINE void add_steps_rows(const Steps (&rows)[8], int32_t patch, const PatchPlace& at,
+                               const FilterScratch& scratch, Aggregate& out) {
+  const DSum d;
+  int64_t* HWY_RESTRICT removed = out.steps_removed.at(at.c, at.x, at.y);
+  int64_t* HWY_RESTRICT weight = out.steps_weight.at(at.c, at.x, at.y);
+  const ptrdiff_t stride = out.steps_removed.stride();
+  for (int32_t y = 0; y < 8; ++y, removed += stride, weight += stride) {
+    add_eight(row_of(rows[y], patch), removed);
+    for (int32_t i = 0; i < 8; i += static_cast<int32_t>(hn::Lanes(d))) {
+      const auto w = hn::Load(d, scratch.wide_weights + 8 * y + i);
+      hn::StoreU(hn::Add(hn::LoadU(d, weight + i), w), d, weight + i);
+    }
+  }
+}
+
+HWY_INLINE void add_patch_rows(const VRows (&rows)[8], int32_t patch, const PatchPlace& at,
+                               const FilterScratch& scratch, Aggregate& out) {
+  const DRow d;
+  float* HWY_RESTRICT sum = out.removed.at(at.c, at.x, at.y);
+  float* HWY_RESTRICT weight = out.weight.at(at.c, at.x, at.y);
+  const ptrdiff_t stride = out.removed.stride();
+  for (int32_t y = 0; y < 8; ++y, sum += stride, weight += stride) {
+    hn::StoreU(hn::Add(hn::LoadU(d, sum), row_of(rows[y], patch)), d, sum);
+    const VRow w = hn::Load(d, scratch.factors + 8 * y);
+    hn::StoreU(hn::Add(hn::LoadU(d, weight), w), d, weight);
+  }
+}
+
+// Transforms patches i.. of the group back and adds them.
+template <class Basis>
+HWY_INLINE void add_back(const Basis& basis, const GroupFilter& filter, const PatchGroup& group,
+                         int32_t c, int32_t i, float largest) {
+  const DRows d;
+  FilterScratch& scratch = *filter.scratch;
+  Aggregate& out = *filter.out;
+  const float* patches[Basis::kTogether];
+  for (int32_t k = 0; k < Basis::kTogether; ++k) {
+    patches[k] = scratch.noisy + std::min(i + k, group.count - 1) * basis.size();
+  }
+  VRows rows[8];
+  basis.inverse_rows(patches, rows);
+  for (int32_t y = 0; y < 8; ++y) rows[y] = hn::Mul(repeat_row(scratch.factors + 8 * y), rows[y]);
+  const auto place = [&](int32_t k) { return PatchPlace{c, group.x[i + k], group.y[i + k]}; };
+  const auto takes = [&](int32_t k) {
+    return i + k < group.count && out.takes(group.x[i + k], group.y[i + k], 8);
+  };
+  if (filter.pilot != nullptr) {
+    for (int32_t k = 0; k < Basis::kTogether; ++k) {
+      if (takes(k)) add_patch_rows(rows, k, place(k), scratch, out);
+    }
+    return;
+  }
+  const auto high = hn::Set(d, largest), low = hn::Set(d, -largest);
+  hn::Vec<hn::RebindToSigned<DRows>> steps[8];
+  for (int32_t y = 0; y < 8; ++y) steps[y] = hn::NearestInt(hn::Min(hn::Max(rows[y], low), high));
+  for (int32_t k = 0; k < Basis::kTogether; ++k) {
+    if (takes(k)) add_steps_rows(steps, k, place(k), scratch, out);
+  }
+}
+#endif
+
+// The same by way of memory.
+template <class Basis>
+HWY_INLINE void add_back_any(const Basis& basis, const GroupFilter& filter, const PatchGroup& group,
+                             int32_t c, int32_t i, float largest) {
+  FilterScratch& scratch = *filter.scratch;
+  if (!filter.out->takes(group.x[i], group.y[i], basis.patch())) return;
+  float* const patches[1] = {scratch.noisy + i * basis.size()};
+  basis.inverse(patches, scratch.temporary);
+  const PatchPlace at{c, group.x[i], group.y[i]};
+  if (filter.pilot == nullptr) {
+    add_steps(basis, patches[0], largest, at, scratch, *filter.out);
+  } else {
+    add_patch(basis, scratch.factors, patches[0], at, *filter.out);
+  }
+}
+
 // Filters a group's patches along the group. Returns its weight.
 template <int32_t kCount>
 HWY_INLINE float shrink_group(const GroupFilter& filter, int32_t size, float shrink) {
@@ -318,22 +450,14 @@ HWY_INLINE void filter_with(const Basis& basis, const GroupFilter& filter, const
   const Bm3dSumScale scale = first_stage_sums(filter.stage->group, shrink);
   set_factors(tables, weight, size, scratch);
   if (first) round_factors(scale, size, scratch);
-  constexpr int32_t kTogether = Basis::kTogether;
-  for (int32_t i = 0; i < group.count; i += kTogether) {
-    float* patches[kTogether];
-    for (int32_t k = 0; k < kTogether; ++k) {
-      patches[k] = scratch.noisy + std::min(i + k, group.count - 1) * size;
-    }
-    basis.inverse(patches, scratch.temporary);
-    for (int32_t j = i; j < std::min(i + kTogether, group.count); ++j) {
-      if (!filter.out->takes(group.x[j], group.y[j], tables.patch)) continue;
-      const float* patch = scratch.noisy + j * size;
-      const PatchPlace at{c, group.x[j], group.y[j]};
-      if (first) {
-        add_steps(basis, patch, scale.largest, at, scratch, *filter.out);
-      } else {
-        add_patch(basis, scratch.factors, patch, at, *filter.out);
-      }
+  if constexpr (Basis::kInRegisters) {
+    if (first) widen_weights(scratch);
+  }
+  for (int32_t i = 0; i < group.count; i += Basis::kTogether) {
+    if constexpr (Basis::kInRegisters) {
+      add_back(basis, filter, group, c, i, scale.largest);
+    } else {
+      add_back_any(basis, filter, group, c, i, scale.largest);
     }
   }
 }

@@ -58,6 +58,7 @@ struct FilterScratch {
   alignas(64) float temporary[kMaxPatch * kMaxPatch];
   alignas(64) float factors[kMaxPatch * kMaxPatch];  // of a removed value
   alignas(64) int32_t weights[kMaxPatch * kMaxPatch];
+  alignas(64) int64_t wide_weights[64];  // the same of an 8 x 8 patch, as its sums take them
 };
 
 // A patch in one channel, by its first pixel.

@@ -4,7 +4,8 @@
 //   forward(in, image_stride, base, temporary)
 //                               patch = F * (image - base) * F^T, or its transpose
 //   inverse(patches, temporary) the way back, in place
-// each of as many patches as kTogether says, which may be the same.
+// each of as many patches as kTogether says, which may be the same. With kInRegisters it has
+// inverse_rows instead of inverse.
 #if defined(GRAINLESS_BM3D_TRANSFORM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRAINLESS_BM3D_TRANSFORM_INL_H
 #undef GRAINLESS_BM3D_TRANSFORM_INL_H
@@ -43,6 +44,7 @@ class MatrixBasis {
   int32_t size() const { return (patch() * stride() + 15) / 16 * 16; }
 
   static constexpr int32_t kTogether = 1;
+  static constexpr bool kInRegisters = false;
 
   HWY_INLINE void forward(const PatchCopies<1>& in, ptrdiff_t image_stride, float base,
                           float* temporary) const {
@@ -127,6 +129,16 @@ HWY_INLINE void store_rows(VRows v, float* const (&patches)[2], ptrdiff_t at) {
   hn::Store(hn::LowerHalf(DRow(), v), DRow(), patches[0] + at);
   hn::Store(hn::UpperHalf(DRow(), v), DRow(), patches[1] + at);
 }
+// A row for each of the patches.
+HWY_INLINE VRows repeat_row(const float* row) {
+  const VRow v = hn::Load(DRow(), row);
+  return hn::Combine(DRows(), v, v);
+}
+// The row of patch 0 or 1; of floats or of integers.
+template <class V, class D = hn::Half<hn::DFromV<V>>>
+HWY_INLINE hn::Vec<D> row_of(V v, int32_t patch) {
+  return patch == 0 ? hn::LowerHalf(D(), v) : hn::UpperHalf(D(), v);
+}
 // Exchanges each patch's second block of a and first one of b.
 HWY_INLINE void exchange_blocks(VRows& a, VRows& b) {
   const VRows low = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
@@ -141,6 +153,13 @@ HWY_INLINE VRows load_rows(const float* const (&patch)[1], ptrdiff_t at) {
 }
 HWY_INLINE void store_rows(VRows v, float* const (&patch)[1], ptrdiff_t at) {
   hn::Store(v, DRow(), patch[0] + at);
+}
+HWY_INLINE VRows repeat_row(const float* row) {
+  return hn::Load(DRow(), row);
+}
+template <class V>
+HWY_INLINE V row_of(V v, int32_t) {
+  return v;
 }
 HWY_INLINE void exchange_blocks(VRows& a, VRows& b) {
   const VRows low = hn::ConcatLowerLower(DRow(), b, a);
@@ -175,17 +194,17 @@ class Basis8 {
         [&](int32_t i, V value) HWY_ATTR { store_rows(value, in.patch, 8 * i); });
   }
 
-  HWY_INLINE void inverse(float* const (&patches)[kTogether], float*) const {
-    const float* from[kTogether];
-    std::copy(patches, patches + kTogether, from);
+  // The way back to row i of the patches for each i, without memory for them.
+  static constexpr bool kInRegisters = true;
+  HWY_INLINE void inverse_rows(const float* const (&patches)[kTogether], VRows (&rows)[8]) const {
     V v[8];
     Rows::inverse(
-        inverse_, [&](int32_t i) HWY_ATTR { return load_rows(from, 8 * i); },
+        inverse_, [&](int32_t i) HWY_ATTR { return load_rows(patches, 8 * i); },
         [&](int32_t i, V value) HWY_ATTR { v[i] = value; });
     transpose(v);
     Rows::inverse(
         inverse_, [&](int32_t i) HWY_ATTR { return v[i]; },
-        [&](int32_t i, V value) HWY_ATTR { store_rows(value, patches, 8 * i); });
+        [&](int32_t i, V value) HWY_ATTR { rows[i] = value; });
   }
 
  private:
@@ -245,6 +264,7 @@ template <template <class> class Pass, class Parts>
 class Basis8 {
  public:
   static constexpr int32_t kTogether = 1;
+  static constexpr bool kInRegisters = false;
 
   Basis8(const Parts& forward, const Parts& inverse) : forward_(forward), inverse_(inverse) {}
   static constexpr int32_t patch() { return 8; }

@@ -104,7 +104,7 @@ void RowsOf<kComponent, kChannels, kBent>::store(const Plan& plan, const Layers&
     if constexpr (kColours == 3) rgb = rgb_from_yuv({luma, result[1][x], result[2][x]});
     const float value[kMaxChannels] = {rgb.r, rgb.g, rgb.b};
     for (int32_t c = 0; c < kColours; ++c) {
-      store_component(to, kComponent, c, kBent ? unbent(plan.bend, value[c]) : value[c]);
+      store_component(to, kComponent, c, kBent ? bent_back(plan.bend, value[c]) : value[c]);
     }
     if constexpr (kFormat.has_alpha()) {
       constexpr int32_t kAlpha = kFormat.component_bytes(), kAt = kColours * kAlpha;

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string_view>
 
@@ -64,6 +65,7 @@ bool is_left_over(std::string_view name, int descriptor) {
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
 };
+using FolderPointer = std::unique_ptr<DIR, CloseFolder>;
 
 // Once a folder.
 void remove_left_over(const std::string& folder) {
@@ -73,8 +75,7 @@ void remove_left_over(const std::string& folder) {
     const std::lock_guard lock(mutex);
     if (!seen.insert(folder).second) return;
   }
-  // Not std::filesystem's iterator, which ends the program where there is no memory for a name.
-  const std::unique_ptr<DIR, CloseFolder> entries(opendir(folder.c_str()));
+  const FolderPointer entries(opendir(folder.c_str()));
   if (entries == nullptr) return;
   while (const dirent* entry = readdir(entries.get())) {
     const std::string_view name = entry->d_name;
@@ -113,6 +114,17 @@ std::optional<FileInfo> file_info(const std::string& path) {
 
 FilePointer open_to_read(const std::string& path) {
   return FilePointer(std::fopen(path.c_str(), "rbe"));
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  const FolderPointer entries(opendir(folder.c_str()));
+  if (entries == nullptr && errno == ENOMEM) throw std::bad_alloc();
+  while (const dirent* entry = entries != nullptr ? readdir(entries.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
 }
 
 bool can_write_into(const std::string& folder) {

@@ -40,6 +40,11 @@ std::string random_name() {
   return name;
 }
 
+struct CloseSearch {
+  using pointer = HANDLE;
+  void operator()(HANDLE search) const { FindClose(search); }
+};
+
 // A file that a run has open can't be deleted. Once a folder.
 void remove_left_over(const fs::path& folder) {
   static std::mutex mutex;
@@ -48,12 +53,9 @@ void remove_left_over(const fs::path& folder) {
     const std::lock_guard lock(mutex);
     if (!seen.insert(folder).second) return;
   }
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() == kTemporary.size() + kPattern.size() && name.starts_with(kTemporary) &&
-        entry.is_regular_file(error)) {
-      DeleteFileW(entry.path().c_str());
+  for (const std::string& name : names_in(folder.string())) {
+    if (name.size() == kTemporary.size() + kPattern.size() && name.starts_with(kTemporary)) {
+      DeleteFileW((folder / name).c_str());  // which leaves folders alone
     }
   }
 }
@@ -124,6 +126,19 @@ std::optional<FileInfo> file_info(const std::string& path) {
 
 FilePointer open_to_read(const std::string& path) {
   return FilePointer(_wfopen(fs::path(path).c_str(), L"rbN"));
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  WIN32_FIND_DATAW entry;
+  const HANDLE first = FindFirstFileW((fs::path(folder) / "*").c_str(), &entry);
+  if (first == INVALID_HANDLE_VALUE) return names;
+  const std::unique_ptr<HANDLE, CloseSearch> search(first);
+  do {
+    const std::string name = utf8(entry.cFileName);
+    if (name != "." && name != "..") names.push_back(name);
+  } while (FindNextFileW(search.get(), &entry) != 0);
+  return names;
 }
 
 bool can_write_into(const std::string& folder) {

@@ -432,7 +432,14 @@ ToneBend noise_bend(int32_t bend) {
   for (int32_t k = 0; k < kProfileKnots; ++k) {
     profile.log_sigma[k] = kMostDeviation * (1 - 2.0 * k / (kProfileKnots - 1));
   }
-  return bend_of(profile, 0.01 * bend);
+  ToneBend result = bend_of(profile, 0.01 * bend);
+  if (bend % 2 != 0) return result;
+  result.lift.step = 0.01f * static_cast<float>(bend);
+  for (int32_t i = 0; i <= kLiftSegments; ++i) {
+    const auto share = static_cast<float>(i) / kLiftSegments;
+    result.lift.to[i] = static_cast<float>(i) * result.lift.step * share;
+  }
+  return result;
 }
 
 std::vector<test::TestImage> pictures_of(const Draw& draw) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// How much clipped noise lifts the tones next to black, where a picture shows it.
+#pragma once
+
+#include <span>
+
+#include "engine/boundary/tone_bend.h"
+#include "sample.h"
+
+namespace grainless {
+
+// A sensor's noise is added to linear light, cut off at black and then encoded (sRGB). Of a tone x
+// with noise s the share Phi(-x / s) comes out as exactly 0, and the mean of what is left is higher
+// than x; further up it is lower, since the encoding is concave. Dark blocks show both shares and
+// means (dark_tones.h). What is fitted is s^2 = read^2 + shot * x, as sensors have it; the map to
+// the tones themselves is the expected one of the scene's tones that a filter's result may come
+// from, by how often each is in the picture.
+//
+// No lift (step 0) where too few blocks show it, where it is less than a step, or where such noise
+// does not explain it: letterboxes and cut-outs, blacks of other makes. `samples` are of one
+// picture, or of frames of one scene; `bend` is what its filter will work in.
+BlackLift measure_lift(std::span<const Sample> samples, const ToneBend& bend);
+
+}  // namespace grainless

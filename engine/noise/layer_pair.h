@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Where and by how much two layers of a stack differ.
+#pragma once
+
+#include <vector>
+
+#include "model.h"
+#include "motion.h"
+#include "sample.h"
+
+namespace grainless {
+
+struct PairBlock {
+  int32_t tone;       // of kNoiseTones, by the luma of both
+  SquareState state;  // of the square that holds it; unknown where none does
+  double structure;   // variance of luma's means of 4 x 4 pixels
+  double variance[kSampleLevels][kMaxChannels];  // of the difference, halved
+};
+
+struct LayerPair {
+  std::vector<PairBlock> blocks;   // of 16 x 16 pixels, those that are valid in both layers
+  int64_t still = 0, changed = 0;  // squares; shaken ones are still
+  double share = 0, pixels = 0;    // of the difference, explained by a displacement of so many:
+                                   // the squares' medians
+  bool hidden = false;             // they differ by far more than the noise that each shows
+};
+
+// Of the same parts of two layers, `next` to each other or not, whose luma shows noise of the
+// variance `known` in each alone.
+LayerPair compare_layers(const Sample& a, const Sample& b, double known, bool next);
+
+}  // namespace grainless

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "engine/noise/still_noise.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "engine/noise/sample.h"
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::TestImage;
+
+constexpr int32_t kSide = 192;
+constexpr PixelFormat kFormat{Component::kFloat, 3};
+
+// Texture of many scales everywhere, which nothing tells from noise in one picture; or of one scale
+// alone, whose displacements differ as noise does.
+TestImage texture(int32_t left = 0, float brighter = 0, bool fine = false) {
+  constexpr int32_t kWide = 4 * kSide;
+  static const std::vector<float> grain = [] {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    std::vector<float> values(size_t{kWide} * kSide);
+    for (float& value : values) value = normal(random);
+    return values;
+  }();
+  TestImage image(kFormat, kSide, kSide);
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      const auto at = [&](int32_t step) {
+        return grain[static_cast<size_t>(y / step) * kWide + (x + left) / step];
+      };
+      const float coarse = fine ? 0 : 8 * at(2) + 12 * at(4);
+      const float value = 128 + brighter + 6 * at(1) + coarse;
+      for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, value);
+    }
+  }
+  return image;
+}
+
+void add_noise(TestImage& image, float sigma, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, sigma);
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, image.get(x, y, c) + normal(random));
+    }
+  }
+}
+
+NoiseModel still_noise_of(const std::vector<TestImage>& layers) {
+  ThreadPool pool(2);
+  std::vector<Sample> samples;
+  for (const TestImage& layer : layers) samples.push_back(take_sample(layer.view(), pool, {}));
+  NoiseModel noise = white_noise(3, 2);
+  noise.confidence = Confidence::kUnsure;
+  measure_layers(samples, noise);
+  return noise;
+}
+
+TEST(StillNoise, IsWhatStillLayersDifferBy) {
+  for (const size_t count : {2, 5}) {
+    std::vector<TestImage> layers(count, texture());
+    for (size_t z = 0; z < count; ++z) add_noise(layers[z], 10, static_cast<uint32_t>(z + 2));
+    const NoiseModel noise = still_noise_of(layers);
+    EXPECT_TRUE(noise.still);
+    EXPECT_EQ(noise.confidence, Confidence::kMeasured);
+    for (int32_t c = 0; c < 3; ++c) {
+      EXPECT_NEAR(noise.sigma[0][c], 10, 0.3);
+      EXPECT_NEAR(noise.sigma[1][c], 5, 0.3);
+      EXPECT_NEAR(noise.sigma[2][c], 2.5, 0.3);
+    }
+  }
+}
+
+TEST(StillNoise, WhatMovesOrChangesIsNone) {
+  std::vector<TestImage> moved, flicker, held(4, texture()), drifting;
+  for (int32_t z = 0; z < 4; ++z) {
+    moved.push_back(texture(3 * z));
+    flicker.push_back(texture(0, 6.0f * static_cast<float>(z % 2)));
+  }
+  for (int32_t z = 0; z < 2; ++z) {
+    drifting.push_back(texture(2 * z, 0, true));
+    add_noise(drifting.back(), 0.5f, static_cast<uint32_t>(z + 2));
+  }
+  for (const auto* layers : {&moved, &flicker, &held, &drifting}) {
+    const NoiseModel noise = still_noise_of(*layers);
+    EXPECT_FALSE(noise.still);
+    EXPECT_EQ(noise.confidence, Confidence::kUnsure);
+    EXPECT_EQ(noise.sigma[0][0], 2.0f);
+  }
+}
+
+// One that shows something else would come into the others where it differs by less than noise.
+TEST(StillNoise, OneOtherLayerAmongManyIsEnough) {
+  std::vector<TestImage> layers(6, texture());
+  for (size_t z = 0; z < layers.size(); ++z) add_noise(layers[z], 30, static_cast<uint32_t>(z + 2));
+  EXPECT_TRUE(still_noise_of(layers).between.known);
+  layers[1] = texture(2 * kSide);
+  add_noise(layers[1], 30, 20);
+  EXPECT_FALSE(still_noise_of(layers).between.known);
+}
+
+}  // namespace
+}  // namespace grainless

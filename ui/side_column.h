@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include <vector>
+
+namespace grainless::ui {
+
+// Scrolls content up and down. How wide it is must be said: the content has no part in it.
+GtkWidget* new_side_column(GtkWidget* content);
+
+// As wide as the widest of `parts` needs to be now, folded away or not, with the scroll bar beside
+// it, and at least `least` pixels. It stays so: whatever the content comes to say must wrap or be
+// shortened. The parts are in their window, which tells their style, and shown
+// (gtk_widget_show_all).
+void fix_width(GtkWidget* column, const std::vector<GtkWidget*>& parts, int least);
+
+// A combo box of names that may be longer than its place.
+void shorten_names(GtkComboBox* combo);
+
+}  // namespace grainless::ui
