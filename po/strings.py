@@ -10,8 +10,10 @@ OPTIONS = ["--language=C++", "--from-code=UTF-8", "--no-location", "--keyword", 
            "--add-comments=TRANSLATORS"]
 FOLDERS = ("engine", "cuda", "ui", "plugin")
 SPEAKING = ("ui", "plugin")  # whatever looks like words there is for users
-# Words for GIMP's plug-in browser and the like, the same in every language, and babl's name of a format.
-NAMES = {"The Grainless authors", "The Grainless authors, MIT", "Grainless", "CPU", "RGBA float"}
+# Words for GIMP's plug-in browser and the like, the same in every language.
+NAMES = {"The Grainless authors", "The Grainless authors, MIT", "Grainless", "CPU"}
+# What takes words that no user reads: names of files, of babl's formats.
+SILENT = ("#include", "g_debug(", "babl_format(", "babl_format_with_space(")
 # Errors of these kinds reach users; others are the program's own mistakes, or a cancel that nobody reads about.
 USERS_ERRORS = "kBadInput|kBadParameter|kDeviceUnavailable|kDeviceFailed"
 
@@ -51,7 +53,7 @@ def unmarked_strings(root):
         text = path.read_text(encoding="utf-8")
         speaks = path.relative_to(root).parts[0] in SPEAKING
         for line, before, string in literals(text):
-            if is_marked(before) or string in NAMES or before.endswith(("#include", "g_debug(")):
+            if is_marked(before) or string in NAMES or before.endswith(SILENT):
                 continue
             error = re.search(rf"ErrorCode::(?:{USERS_ERRORS}),$", before) and path.suffix == ".cpp"
             if error or (speaks and looks_like_words(string) and "g_object_new" not in before):
