@@ -3,46 +3,13 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "engine/json_line.h"
 
 namespace grainless {
 
 namespace {
-
-using nlohmann::ordered_json;
-
-// A line of JSON, member by member. nlohmann's arrays and objects ask for memory in their
-// destructors and end the process where there is none, so only single values are made with it.
-class JsonLine {
- public:
-  void open(const char* name, char bracket) {
-    begin(name);
-    text += bracket;
-    first_ = true;
-  }
-  void close(char bracket) {
-    text += bracket;
-    first_ = false;
-  }
-  // A member of an object; an array's has no name.
-  void add(const char* name, const ordered_json& value) {
-    begin(name);
-    // Names of layers may be anything.
-    text += value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-  }
-
-  std::string text;
-
- private:
-  void begin(const char* name) {
-    if (!first_) text += ',';
-    first_ = false;
-    if (name != nullptr) text.append("\"").append(name).append("\":");
-  }
-
-  bool first_ = true;
-};
 
 void add_seconds(JsonLine& line, const RunReport& report) {
   const Report& engine = report.engine;
@@ -67,9 +34,7 @@ std::string json_line(const RunReport& report) {
     line.add("depth", report.params.depth);
   }
   line.add("device", engine.device);
-  line.open("fallback", '[');
-  for (const std::string& reason : engine.fallbacks) line.add(nullptr, reason);
-  line.close(']');
+  line.add_each("fallback", engine.fallbacks);
   line.add("method", param_text(report.params, *find_param("method")));
   line.open("sigma", '[');
   for (int32_t c = 0; c < engine.noise.channels; ++c) {
@@ -84,7 +49,7 @@ std::string json_line(const RunReport& report) {
   line.add("changed", engine.changed);
   line.add("note", engine.note);
   line.close('}');
-  return line.text;
+  return line.text();
 }
 
 }  // namespace

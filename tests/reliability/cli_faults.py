@@ -226,9 +226,28 @@ class Cases:
                          "refused with a reason, or the whole answer",
                          "; ".join(trouble) or "as expected, at each one", not trouble)
 
+    def memory_for_json(self):
+        """The last allocations of each command that prints JSON: those of its lines are among them."""
+        with tempfile.TemporaryDirectory() as gimp:
+            pathlib.Path(gimp, "in.ppm").write_bytes(self.source)
+            for stage, arguments in (
+                    ("presets are listed as JSON", ["presets", "--json"]),
+                    ("devices are listed as JSON", ["devices", "--json"]),
+                    ("noise is told as JSON", ["estimate", "--json", "in.ppm"]),
+                    ("differences are told as JSON", ["metrics", "--json", "in.ppm", "in.ppm"]),
+                    ("a result is told as JSON", [*SETTINGS, "--device", "cpu", "--threads", "1", "--json", "in.ppm", "-o",
+                                                  "out.ppm"])):
+                trouble = self.without_memory(gimp, arguments, 100)
+                self.log("out of host memory at an allocation, or from it on", stage,
+                         "refused with a reason, or the whole answer",
+                         "; ".join(trouble) or "as expected, at each one", not trouble)
+
     def without_memory(self, gimp, arguments, most):
         """What was wrong when one of the last `most` allocations failed, or that and all after it."""
+        result = pathlib.Path(gimp, "out.ppm")
+
         def run(**settings):
+            result.unlink(missing_ok=True)
             return subprocess.run([GRAINLESS, *arguments], cwd=gimp, capture_output=True, text=True, check=False, timeout=TIMEOUT,
                                   env=dict(os.environ, LD_PRELOAD=FAILING_MALLOC, GIMP3_DIRECTORY=gimp, LC_ALL="C.UTF-8",
                                            GRAINLESS_MODULE_DIR="/nonexistent", **settings))
@@ -240,10 +259,14 @@ class Cases:
             for after in ("", "+"):
                 end = run(GRAINLESS_FAIL_MALLOC=f"{number}{after}")
                 lines = end.stderr.splitlines()
-                told = end.returncode in (1, 2) and lines and all(line.startswith("grainless: ") for line in lines)
-                same = (end.returncode, end.stdout) == (0, whole.stdout)
-                if not told and not same:
-                    trouble.append(f"allocation {number}{after} of {total}: {end.returncode} {end.stderr.strip()}")
+                told = end.returncode in (1, 2) or (end.returncode == 0 and result.exists() and end.stderr.endswith(
+                    "a picture is written, but there was no memory to report it\n"))
+                told = told and lines and all(line.startswith("grainless: ") for line in lines)
+                same = end.returncode == 0 and answer(end.stdout) == answer(whole.stdout)
+                broken = result.exists() and result.read_bytes() != self.result
+                if not (told or same) or broken:
+                    trouble.append(f"allocation {number}{after} of {total}: {end.returncode} {end.stderr.strip()}"
+                                   f"{', A BROKEN PICTURE' if broken else ''}")
         return trouble
 
     # ---- files
@@ -346,10 +369,19 @@ class Cases:
                      ", ".join(["as expected" if ok else end.word(), *troubles]), ok and not troubles)
 
 
+def answer(text):
+    """What a command said, without what differs from run to run, or says why a device can't be used."""
+    if not text.startswith("{"):
+        return text
+    told = {name: value for name, value in json.loads(text).items() if name not in ("seconds", "peak_memory")}
+    told["devices"] = [(device["name"], device["usable"]) for device in told.get("devices", ())]
+    return told
+
+
 def main():
     cases = Cases()
     for group in (cases.cards, cases.broken_modules, cases.trust, cases.hanging_card, cases.files, cases.signals,
-                  cases.memory, cases.memory_for_presets):
+                  cases.memory, cases.memory_for_presets, cases.memory_for_json):
         with contextlib.suppress(BrokenPipeError):
             group()
     print(f"{cases.count - cases.failed} passed, {cases.failed} failed")

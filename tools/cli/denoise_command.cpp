@@ -2,7 +2,6 @@
 #include "denoise_command.h"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "batch.h"
@@ -60,13 +59,16 @@ void report(const DenoiseOptions& options, const Job& job, const Outcome& outcom
   if (!note.empty()) progress.say("note: '" + job.input + "': " + note);
   progress.say(summary(job, outcome));
   if (!options.json) return;
-  nlohmann::ordered_json object = json_report(outcome);
+  JsonLine line;
+  line.open(nullptr, '{');
+  add_outcome(line, outcome);
   if (options.inputs.size() > 1) {
-    object["input"] = job.input;
-    object["output"] = job.output;
+    line.add("input", job.input);
+    line.add("output", job.output);
   }
+  line.close('}');
   progress.clear();
-  print_json(object);
+  print_json(line);
 }
 
 // Written so that "nan" is refused, too.

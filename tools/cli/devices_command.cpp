@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "devices_command.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -11,20 +10,25 @@
 namespace grainless::tools {
 namespace {
 
-nlohmann::ordered_json json_of(const DeviceInfo& device) {
-  return {{"name", device.name},
-          {"description", device.description},
-          {"usable", device.usable},
-          {"reason", device.reason},
-          {"total_memory", device.total_memory},
-          {"free_memory", device.free_memory}};
+void add_device(JsonLine& line, const DeviceInfo& device) {
+  line.open(nullptr, '{');
+  line.add("name", device.name);
+  line.add("description", device.description);
+  line.add("usable", device.usable);
+  line.add("reason", device.reason);
+  line.add("total_memory", device.total_memory);
+  line.add("free_memory", device.free_memory);
+  line.close('}');
 }
 
-// Apart from the text: JSON takes memory when it goes, too, and ends the program without.
 void print_devices_json(const std::vector<DeviceInfo>& devices) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const DeviceInfo& device : devices) list.push_back(json_of(device));
-  print_json({{"devices", list}});
+  JsonLine line;
+  line.open(nullptr, '{');
+  line.open("devices", '[');
+  for (const DeviceInfo& device : devices) add_device(line, device);
+  line.close(']');
+  line.close('}');
+  print_json(line);
 }
 
 std::string line_of(const DeviceInfo& device) {

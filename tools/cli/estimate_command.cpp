@@ -2,7 +2,7 @@
 #include "estimate_command.h"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
+#include <span>
 
 #include "engine/denoise.h"
 #include "engine/noise/impulses.h"
@@ -60,18 +60,19 @@ std::string line_of(const std::string& input, const NoiseModel& noise) {
   return line + (impulses.empty() ? "" : ", " + impulses) + "\n";
 }
 
-nlohmann::ordered_json json_of(const std::string& input, const Estimated& estimated) {
+JsonLine json_of(const std::string& input, const Estimated& estimated) {
   const NoiseModel& noise = estimated.noise;
-  nlohmann::ordered_json object;
-  object["input"] = input;
-  object["sigma"] = sigma_json(noise);
-  object["confidence"] = confidence_id(noise.confidence);
-  if (noise.bend.enabled != 0) object["tones"] = tones_json(noise);
-  object["white"] = nlohmann::ordered_json::array();
-  for (int32_t c = 0; c < noise.channels; ++c) object["white"].push_back(noise.white[c]);
-  object["impulses"] = impulses_id(noise.impulses);
-  object["seconds"] = estimated.seconds;
-  return object;
+  JsonLine line;
+  line.open(nullptr, '{');
+  line.add("input", input);
+  add_sigma(line, noise);
+  line.add("confidence", confidence_id(noise.confidence));
+  add_tones(line, noise);
+  line.add_each("white", std::span(noise.white).first(static_cast<size_t>(noise.channels)));
+  line.add("impulses", impulses_id(noise.impulses));
+  line.add("seconds", estimated.seconds);
+  line.close('}');
+  return line;
 }
 
 }  // namespace

@@ -2,13 +2,38 @@
 #include "json_report.h"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
+#include <span>
 
 #include "engine/boundary/status.h"
 
 namespace grainless::tools {
+namespace {
 
-using nlohmann::ordered_json;
+void add_seconds(JsonLine& line, const Outcome& outcome) {
+  const Report& report = outcome.report;
+  line.open("seconds", '{');
+  line.add("read", outcome.read);
+  line.add("estimate", report.estimate);
+  line.add("upload", report.upload);
+  line.add("kernels", report.kernels);
+  line.add("download", report.download);
+  line.add("write", outcome.write);
+  line.add("total", total_seconds(outcome));
+  line.close('}');
+}
+
+void add_quality(JsonLine& line, const Outcome& outcome) {
+  if (outcome.metrics == Metrics::kNone) return;
+  add_number_or_null(line, "psnr_before", outcome.before.psnr);
+  add_number_or_null(line, "psnr_after", outcome.after.psnr);
+  if (outcome.metrics != Metrics::kAll) return;
+  add_number_or_null(line, "ssim_before", outcome.before.ssim);
+  add_number_or_null(line, "ssim_after", outcome.after.ssim);
+  add_number_or_null(line, "fsim_before", outcome.before.fsim);
+  add_number_or_null(line, "fsim_after", outcome.after.fsim);
+}
+
+}  // namespace
 
 double total_seconds(const Outcome& outcome) {
   return outcome.read + outcome.report.estimate + outcome.denoise + outcome.write;
@@ -24,55 +49,48 @@ std::string note_of(const Outcome& outcome) {
   return note;
 }
 
-ordered_json number_or_null(const std::optional<double>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
+void add_number_or_null(JsonLine& line, const char* name, const std::optional<double>& value) {
+  if (value) {
+    line.add(name, *value);
+  } else {
+    line.add(name, nullptr);
+  }
 }
 
-ordered_json sigma_json(const NoiseModel& noise) {
-  ordered_json sigma = ordered_json::array();
-  for (int32_t c = 0; c < noise.channels; ++c) sigma.push_back(noise.sigma[0][c]);
-  return sigma;
+void add_sigma(JsonLine& line, const NoiseModel& noise) {
+  line.add_each("sigma", std::span(noise.sigma[0]).first(static_cast<size_t>(noise.channels)));
 }
 
-ordered_json tones_json(const NoiseModel& noise) {
+void add_tones(JsonLine& line, const NoiseModel& noise) {
   constexpr int32_t kTones = 9;
-  ordered_json tones = ordered_json::array();
+  if (noise.bend.enabled == 0) return;
+  line.open("tones", '[');
   for (int32_t i = 0; i < kTones; ++i) {
-    tones.push_back(sigma_at(noise, 0, 255.0f * static_cast<float>(i) / (kTones - 1)));
+    line.add(nullptr, sigma_at(noise, 0, 255.0f * static_cast<float>(i) / (kTones - 1)));
   }
-  return tones;
+  line.close(']');
 }
 
-ordered_json json_report(const Outcome& outcome) {
+void add_outcome(JsonLine& line, const Outcome& outcome) {
   const Report& report = outcome.report;
-  ordered_json object;
-  object["device"] = report.device;
-  object["fallback"] = report.fallbacks;
-  object["method"] = outcome.method;
-  object["sigma"] = sigma_json(report.noise);
-  if (outcome.estimated) object["confidence"] = confidence_id(report.noise.confidence);
-  object["impulses"] = impulses_id(report.noise.impulses);
-  if (report.noise.bend.enabled != 0) object["tones"] = tones_json(report.noise);
-  object["seconds"] = {{"read", outcome.read},           {"estimate", report.estimate},
-                       {"upload", report.upload},        {"kernels", report.kernels},
-                       {"download", report.download},    {"write", outcome.write},
-                       {"total", total_seconds(outcome)}};
-  object["tiles"] = report.tiles;
-  object["peak_memory"] = report.peak_memory;
-  if (outcome.metrics != Metrics::kNone) {
-    object["psnr_before"] = number_or_null(outcome.before.psnr);
-    object["psnr_after"] = number_or_null(outcome.after.psnr);
-  }
-  if (outcome.metrics == Metrics::kAll) {
-    object["ssim_before"] = number_or_null(outcome.before.ssim);
-    object["ssim_after"] = number_or_null(outcome.after.ssim);
-    object["fsim_before"] = number_or_null(outcome.before.fsim);
-    object["fsim_after"] = number_or_null(outcome.after.fsim);
-  }
+  line.add("device", report.device);
+  line.add_each("fallback", report.fallbacks);
+  line.add("method", outcome.method);
+  add_sigma(line, report.noise);
+  if (outcome.estimated) line.add("confidence", confidence_id(report.noise.confidence));
+  line.add("impulses", impulses_id(report.noise.impulses));
+  add_tones(line, report.noise);
+  add_seconds(line, outcome);
+  line.add("tiles", report.tiles);
+  line.add("peak_memory", report.peak_memory);
+  add_quality(line, outcome);
   const std::string note = note_of(outcome);
-  object["changed"] = report.changed;
-  object["note"] = note.empty() ? ordered_json(nullptr) : ordered_json(note);
-  return object;
+  line.add("changed", report.changed);
+  if (note.empty()) {
+    line.add("note", nullptr);
+  } else {
+    line.add("note", note);
+  }
 }
 
 void print_text(const std::string& text) {
@@ -81,9 +99,8 @@ void print_text(const std::string& text) {
   }
 }
 
-void print_json(const ordered_json& object) {
-  // File names need not be UTF-8; JSON must be.
-  print_text(object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+void print_json(const JsonLine& line) {
+  print_text(line.text() + "\n");
 }
 
 }  // namespace grainless::tools

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "denoise_command.h"
 #include "engine/denoise.h"
+#include "engine/json_line.h"
 
 namespace grainless::tools {
 
@@ -31,19 +31,19 @@ double total_seconds(const Outcome& outcome);
 // The report's note and what else there is to say, as one text; empty when there is nothing.
 std::string note_of(const Outcome& outcome);
 
-// The object of --json. confidence stands in it only where sigma was measured; psnr_, ssim_ and
-// fsim_ stand in it only where they were computed, and are null where they have no finite value:
-// PSNR of identical pictures, SSIM of pictures smaller than its window.
-nlohmann::ordered_json json_report(const Outcome& outcome);
+// The members of --json's object, into `line`. confidence stands among them only where sigma was
+// measured; psnr_, ssim_ and fsim_ stand among them only where they were computed, and are null
+// where they have no finite value: PSNR of identical pictures, SSIM of pictures smaller than its
+// window.
+void add_outcome(JsonLine& line, const Outcome& outcome);
+// "sigma": a number a channel.
+void add_sigma(JsonLine& line, const NoiseModel& noise);
+// "tones", where noise differs over brightness: luma's sigma at brightness 0, 32, ... 255.
+void add_tones(JsonLine& line, const NoiseModel& noise);
+void add_number_or_null(JsonLine& line, const char* name, const std::optional<double>& value);
 
-// Writes one line to stdout. Throws Error(kBadInput) when stdout doesn't take it.
-void print_json(const nlohmann::ordered_json& object);
+// Writes one line to stdout. Both throw Error(kBadInput) when stdout doesn't take it.
+void print_json(const JsonLine& line);
 void print_text(const std::string& text);
-
-// A number a channel.
-nlohmann::ordered_json sigma_json(const NoiseModel& noise);
-// Luma's sigma at brightness 0, 32, ... 255, of noise that differs over brightness.
-nlohmann::ordered_json tones_json(const NoiseModel& noise);
-nlohmann::ordered_json number_or_null(const std::optional<double>& value);
 
 }  // namespace grainless::tools

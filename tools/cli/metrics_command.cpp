@@ -2,7 +2,6 @@
 #include "metrics_command.h"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "engine_setup.h"
 #include "json_report.h"
@@ -35,10 +34,13 @@ void run_metrics(const std::string& a, const std::string& b, bool json) {
   const std::optional<double> similarity = ssim(first.view(), second.view());
   const std::optional<double> features = Fsim(first.view()).of(second.view());
   if (json) {
-    print_json({{"psnr", number_or_null(ratio)},
-                {"ssim", number_or_null(similarity)},
-                {"fsim", number_or_null(features)}});
-    return;
+    JsonLine object;
+    object.open(nullptr, '{');
+    add_number_or_null(object, "psnr", ratio);
+    add_number_or_null(object, "ssim", similarity);
+    add_number_or_null(object, "fsim", features);
+    object.close('}');
+    return print_json(object);
   }
   print_text(
       line("PSNR", ratio, 4, " dB", "has no finite value (identical, or not finite)") +

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -64,16 +63,28 @@ std::vector<SavedPreset> saved_presets() {
   return all;
 }
 
-// Apart from the text: JSON takes memory when it goes, too, and ends the program without.
+// `member` tells what the preset has beside its name.
+void add_preset(JsonLine& line, const std::string& name, const char* member,
+                const std::string& value) {
+  line.open(nullptr, '{');
+  line.add("name", name);
+  line.add(member, value);
+  line.close('}');
+}
+
 void print_presets_json() {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  JsonLine line;
+  line.open(nullptr, '{');
+  line.open("presets", '[');
   for (const BuiltInPreset& preset : built_in_presets()) {
-    list.push_back({{"name", preset.id}, {"description", preset.description}});
+    add_preset(line, preset.id, "description", preset.description);
   }
   for (const SavedPreset& preset : saved_presets()) {
-    list.push_back({{"name", preset.name}, {"file", preset.file}});
+    add_preset(line, preset.name, "file", preset.file);
   }
-  print_json({{"presets", list}});
+  line.close(']');
+  line.close('}');
+  print_json(line);
 }
 
 Settings read_file(const std::string& path) {

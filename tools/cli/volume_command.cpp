@@ -2,7 +2,6 @@
 #include "volume_command.h"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "engine/stopwatch.h"
 #include "engine/thread_pool.h"
@@ -224,10 +223,13 @@ void report(const DenoiseOptions& options, const Params& params, size_t layers,
   if (!note.empty()) progress.say("note: " + note);
   progress.say(summary(options, params, layers, outcome));
   if (!options.json) return;
-  nlohmann::ordered_json object = json_report(outcome);
-  object["layers"] = layers;
+  JsonLine line;
+  line.open(nullptr, '{');
+  add_outcome(line, outcome);
+  line.add("layers", layers);
+  line.close('}');
   progress.clear();
-  print_json(object);
+  print_json(line);
 }
 
 }  // namespace

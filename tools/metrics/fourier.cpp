@@ -595,23 +595,30 @@ LineTables::LineTables(int32_t length) : size(length) {
   }
 }
 
+static hwy::AlignedFreeUniquePtr<float[]> zeros(size_t floats) {
+  hwy::AlignedFreeUniquePtr<float[]> memory = hwy::AllocateAligned<float>(floats);
+  if (memory == nullptr) throw std::bad_alloc();
+  std::fill_n(memory.get(), floats, 0.0f);
+  return memory;
+}
+
 PlaneTransform::PlaneTransform(int32_t width, int32_t height)
     : along_x_(width),
       along_y_(height),
-      line_(size_t(std::max(turned_rows(along_x_), turned_rows(along_y_)) * kSample)),
-      work_(std::max(work_floats(along_x_), work_floats(along_y_))) {}
+      line_(zeros(size_t(std::max(turned_rows(along_x_), turned_rows(along_y_)) * kSample))),
+      work_(zeros(std::max(work_floats(along_x_), work_floats(along_y_)))) {}
 
 void PlaneTransform::forward(const float* f, float base, const ComplexPlane& middle,
                              const ComplexPlane& spectrum) {
   const int32_t width = along_x_.size;
   for (int32_t x = 0; x < width; x += kFourierLanes) {
     transform_and_turn(
-        {&along_y_, f + x, nullptr, nullptr, width - x, width, base, line_.data(), work_.data()}, x,
+        {&along_y_, f + x, nullptr, nullptr, width - x, width, base, line_.get(), work_.get()}, x,
         middle);
   }
   for (int32_t i = 0; i < fourier_blocks(spectrum.width); ++i) {
     HWY_DYNAMIC_DISPATCH(transform_block)
-    ({&along_x_, middle.block(i), nullptr, nullptr, 0, 0, 0, spectrum.block(i), work_.data()});
+    ({&along_x_, middle.block(i), nullptr, nullptr, 0, 0, 0, spectrum.block(i), work_.get()});
   }
 }
 
@@ -619,13 +626,13 @@ void PlaneTransform::backward_along_x(const ComplexPlane& spectrum, const RealPl
                                       const RealPlane& b, int32_t block,
                                       const ComplexPlane& middle) {
   transform_and_turn({&along_x_, spectrum.block(block), a.block(block), b.block(block), 0, 0, 0,
-                      line_.data(), work_.data()},
+                      line_.get(), work_.get()},
                      block * kFourierLanes, middle);
 }
 
 void PlaneTransform::backward_along_y(const ComplexPlane& middle, int32_t block, float* to) {
   HWY_DYNAMIC_DISPATCH(transform_block)
-  ({&along_y_, middle.block(block), nullptr, nullptr, 0, 0, 0, to, work_.data()});
+  ({&along_y_, middle.block(block), nullptr, nullptr, 0, 0, 0, to, work_.get()});
 }
 
 }  // namespace grainless::tools

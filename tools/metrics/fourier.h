@@ -115,7 +115,8 @@ class PlaneTransform {
 
  private:
   LineTables along_x_, along_y_;
-  hwy::AlignedVector<float> line_, work_;
+  // hwy::AlignedVector would go on without memory.
+  hwy::AlignedFreeUniquePtr<float[]> line_, work_;
 };
 
 }  // namespace grainless::tools
