@@ -152,7 +152,8 @@ Rendered Client::ask(const std::shared_ptr<const Input>& input, const Params& pa
   give(input);
   const Render render{++requests_, input->number(), rect, params_text(params)};
   channel_->send(render, rendered.pixels.descriptor());
-  Done done = wait_for(render.request);
+  Done done = wait_for(render.request, patience_with(params));
+  if (done.code == ErrorCode::kOk && done.changed) opened_.emplace(params.device, params.memory);
   if (done.code != ErrorCode::kOk) throw Error(done.code, done.message);
   rendered.changed = done.changed;
   rendered.device = std::move(done.device);
@@ -161,17 +162,17 @@ Rendered Client::ask(const std::shared_ptr<const Input>& input, const Params& pa
   return rendered;
 }
 
-std::chrono::milliseconds Client::patience() const {
-  const bool opens_cards = devices_ == Devices::kAll && !has_answered_;
-  return opens_cards ? options_.first_patience : options_.patience;
+std::chrono::milliseconds Client::patience_with(const Params& params) const {
+  const bool may_open_cards =
+      devices_ == Devices::kAll && !opened_.contains({params.device, params.memory});
+  return may_open_cards ? options_.first_patience : options_.patience;
 }
 
-Done Client::wait_for(uint64_t request) {
+Done Client::wait_for(uint64_t request, std::chrono::milliseconds patience) {
   while (true) {
-    std::optional<Packet> packet = channel_->receive(patience());
+    std::optional<Packet> packet = channel_->receive(patience);
     if (!packet) throw Error(ErrorCode::kDeviceFailed, sentence("it did not answer"));
     if (auto* done = std::get_if<Done>(&packet->message); done != nullptr) {
-      has_answered_ = true;
       if (done->request == request) return std::move(*done);
     } else if (!std::holds_alternative<Progress>(packet->message)) {
       throw Error(ErrorCode::kDeviceFailed, sentence("what it said makes no sense"));
@@ -218,13 +219,14 @@ void Client::start(Devices devices) {
   process_ = started;
   channel_.emplace(std::move(ours));
   devices_ = devices;
-  has_answered_ = false;
+  opened_.clear();
   greet();
 }
 
 void Client::greet() {
   channel_->send(Hello{});
-  const std::optional<Packet> packet = channel_->receive(std::max(kStartPatience, patience()));
+  const std::optional<Packet> packet =
+      channel_->receive(std::max(kStartPatience, options_.first_patience));
   if (!packet || !std::holds_alternative<Hello>(packet->message)) {
     throw Error(ErrorCode::kDeviceFailed, sentence("it did not answer"));
   }

@@ -13,7 +13,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "channel.h"
@@ -28,7 +30,7 @@ struct ClientOptions {
   std::chrono::seconds idle{300};
   // A helper that shows no sign of life for so long is hung: GIMP's window stands still meanwhile.
   std::chrono::milliseconds patience{5000};
-  // The same until its first answer, where it may use cards: opening one takes seconds.
+  // The same of work that may have to open cards first: that takes seconds.
   std::chrono::milliseconds first_patience{20000};
   // A card that has cost a helper is left alone for so long.
   std::chrono::seconds penalty{300};
@@ -85,8 +87,8 @@ class Client {
 
   Rendered ask(const std::shared_ptr<const Input>& input, const Params& params, const Rect& rect,
                Devices devices);
-  Done wait_for(uint64_t request);
-  std::chrono::milliseconds patience() const;
+  Done wait_for(uint64_t request, std::chrono::milliseconds patience);
+  std::chrono::milliseconds patience_with(const Params& params) const;
   void start(Devices devices);
   void greet();
   void give(const std::shared_ptr<const Input>& input);
@@ -99,7 +101,8 @@ class Client {
   std::optional<Channel> channel_;
   std::atomic<pid_t> process_{0};
   Devices devices_ = Devices::kAll;
-  bool has_answered_ = false;
+  // The device and the memory of work that has been done by this helper: its cards are open.
+  std::set<std::pair<std::string, int32_t>> opened_;
   uint64_t requests_ = 0;
   std::list<std::shared_ptr<const Input>> given_;  // to this helper, the latest used first
   std::optional<std::chrono::steady_clock::time_point> card_lost_;
