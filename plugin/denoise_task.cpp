@@ -204,9 +204,9 @@ void DenoiseTask::run_together(const CallMonitor& monitor) {
   if (report_.engine.changed) prepare(sources, results, within(monitor, end, kWriteShare));
 }
 
-Status DenoiseTask::foresee_merge(uint64_t& left) {
+Status DenoiseTask::foresee_merge(uint64_t& left, const CallMonitor& monitor) {
   return guard([&] {
-    for (size_t i = 0; i < prepared_; ++i) io(i).foresee_merge(left);
+    for (size_t i = 0; i < prepared_; ++i) io(i).foresee_merge(left, monitor);
   });
 }
 

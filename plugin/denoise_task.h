@@ -43,7 +43,8 @@ class DenoiseTask {
   // How many drawables merge() will change.
   size_t prepared() const { return prepared_; }
   // What can be known of the merge before the last look at what has changed, with so many bytes.
-  Status foresee_merge(uint64_t& left);
+  // The sentence of what is wrong, or kCancelled.
+  Status foresee_merge(uint64_t& left, const CallMonitor& monitor);
   // Whether GIMP still holds the pixels that the work started from, and then all the rest: the
   // drawables' places, formats and selections. The sentence of what differs, or kCancelled.
   Status check_pixels(const CallMonitor& monitor) const;

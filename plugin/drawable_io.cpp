@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bands.h"
 #include "checksum.h"
 #include "engine/boundary/status.h"
 #include "merge_correction.h"
@@ -18,7 +19,6 @@
 namespace grainless {
 namespace {
 
-constexpr int32_t kBandRows = 128;  // a row of GIMP's tiles
 constexpr uint64_t kTileRows = 4;
 // Of a selection as it is read for a merge: of a pixel, and the most that is read. No setting has a
 // part in it, so that a layer gets the same pixels in one piece and in bands.
@@ -26,22 +26,6 @@ constexpr uint64_t kSelectionBytes = 3, kMostSelection = uint64_t{512} << 20;
 
 GeglRectangle gegl_rect(const Rect& rect) {
   return {rect.x, rect.y, rect.width, rect.height};
-}
-
-void throw_if_cancelled(const CallMonitor& monitor) {
-  if (monitor.cancel != nullptr && monitor.cancel->cancelled()) {
-    throw Error(ErrorCode::kCancelled, "cancelled");
-  }
-}
-
-// Calls body for every band of rows of rect, top down.
-template <typename Body>
-void for_each_band(const Rect& rect, const CallMonitor& monitor, const Body& body) {
-  for (int32_t y = rect.y; y < rect.bottom(); y += kBandRows) {
-    throw_if_cancelled(monitor);
-    body(Rect{rect.x, y, rect.width, std::min(kBandRows, rect.bottom() - y)});
-    monitor.progress(std::min(1.0, double(y + kBandRows - rect.y) / rect.height));
-  }
 }
 
 // Of a large layer the faults of small pages take a quarter of the time of reading it. Where the
@@ -329,31 +313,39 @@ bool DrawableIo::still_prepared(const CallMonitor& monitor) const {
 }
 
 uint64_t DrawableIo::correction_bytes() const {
-  return has_selection() ? static_cast<uint64_t>(selected().area()) * kSelectionBytes : 0;
+  const bool needed = has_selection() && MergeCorrection::may_be_needed(encoding_.native);
+  return needed ? static_cast<uint64_t>(selected().area()) * kSelectionBytes : 0;
 }
 
-std::unique_ptr<MergeCorrection> DrawableIo::correction() const {
+// A pixel that is a step off is better than no result: without memory for it there is none.
+std::unique_ptr<MergeCorrection> DrawableIo::correction(const CallMonitor& monitor) const {
   const uint64_t bytes = correction_bytes();
   if (bytes == 0 || bytes > kMostSelection) return nullptr;
-  return std::make_unique<MergeCorrection>(drawable_);
+  std::unique_ptr<MergeCorrection> made;
+  const Status status = guard([&] { made = std::make_unique<MergeCorrection>(*this, monitor); });
+  if (!status.ok() && status.code() != ErrorCode::kOutOfMemory) throw_if_failed(status);
+  return made;
 }
 
-void DrawableIo::foresee_merge(uint64_t& left) {
+void DrawableIo::foresee_merge(uint64_t& left, const CallMonitor& monitor) {
   foreseen_ = false;
   if (!is_there(drawable_) || !is_as_opened()) return;
   const uint64_t bytes = correction_bytes();
   if (bytes > left) return;
-  correction_ = correction();
+  correction_ = correction(monitor);
   foreseen_ = true;
   left -= bytes;
 }
 
 bool DrawableIo::merge(const Rect& rect) {
   if (!is_there(drawable_) || !is_as_opened()) return false;
-  const auto corrected = foreseen_ ? std::move(correction_) : correction();
+  const auto corrected = foreseen_ ? std::move(correction_) : correction(nobody());
   foreseen_ = false;
   if (!gimp_drawable_merge_shadow(drawable_, TRUE)) return false;
-  if (corrected && is_there(drawable_) && is_as_opened()) corrected->apply();
+  // The drawable has its new pixels: whatever fails from here on is no failure of the filter.
+  if (corrected && is_there(drawable_) && is_as_opened()) {
+    (void)guard([&] { corrected->apply(); });
+  }
   gimp_drawable_update(drawable_, rect.x, rect.y, rect.width, rect.height);
   return true;
 }

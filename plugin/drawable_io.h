@@ -142,10 +142,12 @@ class DrawableIo {
   // Whether all that was prepared still waits there: a drawable has one shadow buffer, which every
   // plug-in that works on it writes to, and which goes when one of them ends. Throws kCancelled.
   bool still_prepared(const CallMonitor& monitor) const;
-  // What merge() has to know of the prepared pixels takes up to a second, so that it comes before
-  // the last look at what has changed: where it takes no more memory than the bytes that are left.
+  // What merge() has to know of the prepared pixels of a drawable with a selection takes a while,
+  // so that it comes before the last look at what has changed: where it takes no more memory than
+  // the bytes that are left.
   static constexpr uint64_t kForesight = uint64_t{512} << 20;  // of all drawables
-  void foresee_merge(uint64_t& left);
+  // Throws kCancelled, or the sentence for the user.
+  void foresee_merge(uint64_t& left, const CallMonitor& monitor);
   // Replaces the drawable's pixels in rect by prepared ones in one undo step, through the
   // selection. False: GIMP refused, and this drawable has not changed.
   bool merge(const Rect& rect);
@@ -155,7 +157,7 @@ class DrawableIo {
  private:
   void read_native(GeglBuffer* buffer, const Rect& band, std::vector<uint8_t>& native) const;
   uint64_t correction_bytes() const;
-  std::unique_ptr<MergeCorrection> correction() const;
+  std::unique_ptr<MergeCorrection> correction(const CallMonitor& monitor) const;
   // pixels: the band's rows without gaps.
   void set_native(GeglBuffer* shadow, const Rect& band, const void* pixels);
   void copy_band(GeglBuffer* shadow, const Rect& band);

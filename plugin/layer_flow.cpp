@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "layer_flow.h"
 
+#include "bands.h"
 #include "engine/stopwatch.h"
 #include "target.h"
 
@@ -8,7 +9,6 @@ namespace grainless {
 namespace {
 
 constexpr double kWriteShare = 0.03;  // of the progress
-constexpr int32_t kBandRows = 128;    // a row of GIMP's tiles
 
 // Without it the engine's threads would wait for rows that nobody brings.
 class StopAtExit {
@@ -25,12 +25,6 @@ class StopAtExit {
   CancelToken& cancel_;
   RowFlow& flow_;
 };
-
-void throw_if_cancelled(const CallMonitor& monitor) {
-  if (monitor.cancel != nullptr && monitor.cancel->cancelled()) {
-    throw Error(ErrorCode::kCancelled, "cancelled");
-  }
-}
 
 }  // namespace
 

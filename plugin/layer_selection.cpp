@@ -26,6 +26,28 @@ uint32_t mix(uint32_t a, uint32_t b, uint32_t weight) {
   return (even >> 8 & 0x00ff00ffu) | (odd & 0xff00ff00u);
 }
 
+// A mean of `from` and `to`, weighted by how much each pixel is covered, into `to`.
+void mix_in_linear_light(const Babl* native, const std::vector<float>& covered, const uint8_t* from,
+                         uint8_t* to) {
+  constexpr int kChannels = 4, kAlpha = 3;
+  const auto count = static_cast<long>(covered.size());
+  // In doubles, so that a pixel of 16 bits comes back as it was.
+  const Babl* linear = babl_format_with_space("RGBA double", babl_format_get_space(native));
+  const Babl* to_linear = babl_fish(native, linear);
+  std::vector<double> before(covered.size() * kChannels), after(before.size());
+  babl_process(to_linear, from, before.data(), count);
+  babl_process(to_linear, to, after.data(), count);
+  for (size_t i = 0; i < covered.size(); ++i) {
+    const double* old = &before[i * kChannels];
+    double* mean = &after[i * kChannels];
+    const double alpha = (mean[kAlpha] - old[kAlpha]) * covered[i] + old[kAlpha];
+    const double share = alpha != 0 ? covered[i] * mean[kAlpha] / alpha : 0;
+    for (int c = 0; c < kAlpha; ++c) mean[c] = (mean[c] - old[c]) * share + old[c];
+    mean[kAlpha] = alpha;
+  }
+  babl_process(babl_fish(linear, native), after.data(), to, count);
+}
+
 }  // namespace
 
 LayerSelection::LayerSelection(GimpDrawable* drawable)
@@ -94,24 +116,28 @@ void LayerSelection::merge(const Babl* native, int32_t x, int32_t y, int32_t cou
 
 void LayerSelection::blend(const Babl* native, const std::vector<float>& covered,
                            const uint8_t* original, uint8_t* result) const {
-  constexpr int kChannels = 4, kAlpha = 3;
-  const auto count = static_cast<long>(covered.size());
-  // Of several ways babl takes the one that was fastest when it tried; to and from doubles none is
-  // inexact, so that each run of the filter has the same bits.
-  const Babl* linear = babl_format_with_space("RGBA double", babl_format_get_space(native));
-  const Babl* to_linear = babl_fish(native, linear);
-  std::vector<double> before(covered.size() * kChannels), after(before.size());
-  babl_process(to_linear, original, before.data(), count);
-  babl_process(to_linear, result, after.data(), count);
+  const auto pixel = static_cast<size_t>(babl_format_get_bytes_per_pixel(native));
+  // Conversions cost more than all else, and most pixels are selected or not.
+  std::vector<size_t> mixed;
   for (size_t i = 0; i < covered.size(); ++i) {
-    const double* from = &before[i * kChannels];
-    double* to = &after[i * kChannels];
-    const double alpha = (to[kAlpha] - from[kAlpha]) * covered[i] + from[kAlpha];
-    const double share = alpha != 0 ? covered[i] * to[kAlpha] / alpha : 0;
-    for (int c = 0; c < kAlpha; ++c) to[c] = (to[c] - from[c]) * share + from[c];
-    to[kAlpha] = alpha;
+    if (covered[i] <= 0) {
+      std::memcpy(result + i * pixel, original + i * pixel, pixel);
+    } else if (covered[i] < 1) {
+      mixed.push_back(i);
+    }
   }
-  babl_process(babl_fish(linear, native), after.data(), result, count);
+  if (mixed.empty()) return;
+  std::vector<uint8_t> from(mixed.size() * pixel), to(from.size());
+  std::vector<float> shares(mixed.size());
+  for (size_t i = 0; i < mixed.size(); ++i) {
+    std::memcpy(&from[i * pixel], original + mixed[i] * pixel, pixel);
+    std::memcpy(&to[i * pixel], result + mixed[i] * pixel, pixel);
+    shares[i] = covered[mixed[i]];
+  }
+  mix_in_linear_light(native, shares, from.data(), to.data());
+  for (size_t i = 0; i < mixed.size(); ++i) {
+    std::memcpy(result + mixed[i] * pixel, &to[i * pixel], pixel);
+  }
 }
 
 void LayerSelection::merge(int32_t level, const ui::Bitmap& original, ui::Bitmap& result) const {

@@ -6,11 +6,12 @@
 #include "procedure.h"
 
 // Of the ways from one format to another babl takes the one that it has measured to be the fastest,
-// in each process anew; on a busy machine that may be any of them, and their roundings differ. Ways
-// of one step are what it takes on an idle machine, no slower, and leave it next to no choice (only
-// between conversions that do one thing). It looks before main() could say so.
-[[maybe_unused]] static const gboolean kOneWayOfConverting =
-    g_setenv("BABL_PATH_LENGTH", "1", TRUE);
+// in each process anew; on a busy machine that may be any of them, and their roundings differ. Left
+// to it are ways of one step (what it takes on an idle machine, no slower) that have no rounding of
+// their own (where there is none, its exact and slower way). It looks before main() could say so.
+[[maybe_unused]] static const bool kOneWayOfConverting =
+    g_setenv("BABL_PATH_LENGTH", "1", TRUE) != FALSE &&
+    g_setenv("BABL_TOLERANCE", "0", TRUE) != FALSE;
 
 struct GrainlessPlugIn {
   GimpPlugIn parent;

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "merge_correction.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <vector>
+
+#include "bands.h"
+#include "target.h"
 
 namespace grainless {
 namespace {
 
-constexpr int32_t kRows = 128;  // a row of GIMP's tiles
-
-template <typename Body>
-void for_each_band(const Rect& rect, const Body& body) {
-  for (int32_t y = rect.y; y < rect.bottom(); y += kRows) {
-    body(GeglRectangle{rect.x, y, rect.width, std::min(kRows, rect.bottom() - y)});
-  }
+GeglRectangle gegl_rect(const Rect& rect) {
+  return {rect.x, rect.y, rect.width, rect.height};
 }
 
-std::vector<uint8_t> read(GeglBuffer* buffer, const GeglRectangle& band, const Babl* format) {
+std::vector<uint8_t> read(GeglBuffer* buffer, const Rect& rect, const Babl* format) {
+  const GeglRectangle area = gegl_rect(rect);
   const int bytes = babl_format_get_bytes_per_pixel(format);
-  std::vector<uint8_t> pixels(static_cast<size_t>(bytes) * band.width * band.height);
-  gegl_buffer_get(buffer, &band, 1.0, format, pixels.data(), GEGL_AUTO_ROWSTRIDE, GEGL_ABYSS_NONE);
+  std::vector<uint8_t> pixels(static_cast<size_t>(rect.area()) * bytes);
+  gegl_buffer_get(buffer, &area, 1.0, format, pixels.data(), GEGL_AUTO_ROWSTRIDE, GEGL_ABYSS_NONE);
   return pixels;
 }
 
@@ -39,24 +36,25 @@ bool is_a_step_off(const uint8_t* a, const uint8_t* b, size_t bytes) {
   return true;
 }
 
-bool has_steps(const Babl* native) {
+}  // namespace
+
+bool MergeCorrection::may_be_needed(const Babl* native) {
   const Babl* type = babl_format_get_type(native, 0);
   return type == babl_type("u8") || type == babl_type("u16");
 }
 
-}  // namespace
-
-MergeCorrection::MergeCorrection(GimpDrawable* drawable)
-    : drawable_(drawable), native_(gimp_drawable_get_format(drawable)), selection_(drawable) {
-  if (selection_.shown().whole || selection_.rect().empty() || !has_steps(native_)) return;
-  selection_.load(std::numeric_limits<int64_t>::max());
+MergeCorrection::MergeCorrection(const DrawableIo& io, const CallMonitor& monitor)
+    : drawable_(io.drawable()), native_(io.encoding().native), selection_(io.drawable()) {
+  if (selection_.shown().whole || selection_.rect().empty()) return;
+  load_selection(io, monitor);
   const Rect& rect = selection_.rect();
-  const GeglRectangle area{rect.x, rect.y, rect.width, rect.height};
+  const GeglRectangle area = gegl_rect(rect);
   expected_.reset(gegl_buffer_new(&area, native_));
-  const Buffer before(gimp_drawable_get_buffer(drawable_));
-  const Buffer after(gimp_drawable_get_shadow_buffer(drawable_));
+  const DrawableIo::Buffer before = io.buffer_now(), after = io.shadow();
+  if (!after) throw Error(ErrorCode::kBadInput, not_taken_sentence());
   const auto pixel = static_cast<size_t>(babl_format_get_bytes_per_pixel(native_));
-  for_each_band(rect, [&](const GeglRectangle& band) {
+  for_each_band(rect, monitor, [&](const Rect& band) {
+    io.expect_accessible();
     const std::vector<uint8_t> originals = read(before.get(), band, native_);
     std::vector<uint8_t> results = read(after.get(), band, native_);
     const size_t row = pixel * static_cast<size_t>(band.width);
@@ -64,18 +62,30 @@ MergeCorrection::MergeCorrection(GimpDrawable* drawable)
       selection_.merge(native_, band.x, band.y + y, band.width, originals.data() + y * row,
                        results.data() + y * row);
     }
-    gegl_buffer_set(expected_.get(), &band, 0, native_, results.data(), GEGL_AUTO_ROWSTRIDE);
+    const GeglRectangle to = gegl_rect(band);
+    gegl_buffer_set(expected_.get(), &to, 0, native_, results.data(), GEGL_AUTO_ROWSTRIDE);
   });
 }
 
+void MergeCorrection::load_selection(const DrawableIo& io, const CallMonitor& monitor) {
+  constexpr int64_t kAtATime = 50'000;  // microseconds
+  while (!selection_.load(g_get_monotonic_time() + kAtATime)) {
+    throw_if_cancelled(monitor);
+    monitor.progress(0);
+    io.expect_accessible();
+  }
+}
+
+// What was corrected is sent to GIMP band by band: the user may paint again meanwhile.
 void MergeCorrection::apply() const {
   if (!expected_) return;
-  const Buffer merged(gimp_drawable_get_buffer(drawable_));
+  const DrawableIo::Buffer merged(gimp_drawable_get_buffer(drawable_));
   const auto pixel = static_cast<size_t>(babl_format_get_bytes_per_pixel(native_));
-  for_each_band(selection_.rect(), [&](const GeglRectangle& band) {
+  for_each_band(selection_.rect(), nobody(), [&](const Rect& band) {
     std::vector<uint8_t> pixels = read(merged.get(), band, native_);
     const std::vector<uint8_t> expected = read(expected_.get(), band, native_);
     const size_t row = pixel * static_cast<size_t>(band.width);
+    bool corrected = false;
     for (int32_t y = 0; y < band.height; ++y) {
       if (!correct(pixels.data() + y * row, expected.data() + y * row, band.width, band.y + y)) {
         continue;
@@ -83,9 +93,10 @@ void MergeCorrection::apply() const {
       const GeglRectangle line{band.x, band.y + y, band.width, 1};
       gegl_buffer_set(merged.get(), &line, 0, native_, pixels.data() + y * row,
                       GEGL_AUTO_ROWSTRIDE);
+      corrected = true;
     }
+    if (corrected) gegl_buffer_flush(merged.get());
   });
-  gegl_buffer_flush(merged.get());
 }
 
 // A row; what is not selected stays as it is. Whether there was anything to correct.

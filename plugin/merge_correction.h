@@ -3,8 +3,7 @@
 
 #include <libgimp/gimp.h>
 
-#include <memory>
-
+#include "drawable_io.h"
 #include "layer_selection.h"
 
 namespace grainless {
@@ -15,24 +14,23 @@ namespace grainless {
 // that the preview showed. Main thread only.
 class MergeCorrection {
  public:
+  // Whether a merge of such a drawable through a selection can be a step off.
+  static bool may_be_needed(const Babl* native);
   // Before the merge: what is to come of the pixels in the drawable and in its shadow buffer.
-  explicit MergeCorrection(GimpDrawable* drawable);
+  // Throws kCancelled, or the sentence for the user when the drawable is gone.
+  MergeCorrection(const DrawableIo& io, const CallMonitor& monitor);
   // After it, before the drawable is shown: in the same undo step, which holds all of the area.
   // Pixels that are more than a step off are none of its business.
   void apply() const;
 
  private:
-  struct Unref {
-    void operator()(GeglBuffer* buffer) const { g_object_unref(buffer); }
-  };
-  using Buffer = std::unique_ptr<GeglBuffer, Unref>;
-
+  void load_selection(const DrawableIo& io, const CallMonitor& monitor);
   bool correct(uint8_t* pixels, const uint8_t* expected, int32_t width, int32_t y) const;
 
   GimpDrawable* drawable_;
   const Babl* native_;
   LayerSelection selection_;
-  Buffer expected_;  // null: nothing can differ
+  DrawableIo::Buffer expected_;  // null: nothing can differ
 };
 
 }  // namespace grainless

@@ -54,8 +54,7 @@ Status check_state(const Job& job, const Tasks& tasks) {
   return {};
 }
 
-Status check_pixels(const Tasks& tasks, WorkProgress& progress) {
-  const CallMonitor monitor{[&](double) { progress.update(1); }, progress.cancel()};
+Status check_pixels(const Tasks& tasks, const CallMonitor& monitor) {
   for (const auto& task : tasks) {
     Status status = task->check_pixels(monitor);
     if (!status.ok()) return status;
@@ -64,10 +63,10 @@ Status check_pixels(const Tasks& tasks, WorkProgress& progress) {
   return {ErrorCode::kCancelled, "cancelled"};
 }
 
-Status foresee_merge(const Tasks& tasks) {
+Status foresee_merge(const Tasks& tasks, const CallMonitor& monitor) {
   uint64_t left = DrawableIo::kForesight;
   for (const auto& task : tasks) {
-    Status status = task->foresee_merge(left);
+    Status status = task->foresee_merge(left, monitor);
     if (!status.ok()) return status;
   }
   return {};
@@ -75,9 +74,10 @@ Status foresee_merge(const Tasks& tasks) {
 
 // The pixels take a while; what is looked at again after them is right before the first merge.
 Status check(const Job& job, const Tasks& tasks, WorkProgress& progress) {
+  const CallMonitor monitor{[&](double) { progress.update(1); }, progress.cancel()};
   Status status = check_state(job, tasks);
-  if (status.ok()) status = foresee_merge(tasks);
-  if (status.ok()) status = check_pixels(tasks, progress);
+  if (status.ok()) status = foresee_merge(tasks, monitor);
+  if (status.ok()) status = check_pixels(tasks, monitor);
   return status.ok() ? check_state(job, tasks) : status;
 }
 

@@ -12,7 +12,7 @@
 namespace grainless::effect {
 namespace {
 
-constexpr int32_t kBandRows = 128;  // two rows of GIMP's tiles
+constexpr int32_t kBandRows = 128;  // a row of GIMP's tiles
 
 helper::ClientOptions client_options() {
   gint threads = 0;
