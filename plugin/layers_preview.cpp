@@ -54,6 +54,17 @@ ui::NoiseConfidence confidence_of(const NoiseModel& noise) {
   return {sure ? "" : confidence_text(noise.confidence), noise.confidence == Confidence::kUnsure};
 }
 
+bool holds(const VolumeBox& outer, const VolumeBox& inner) {
+  return outer.rect.contains(inner.rect) && outer.first <= inner.first &&
+         outer.first + outer.layers >= inner.first + inner.layers;
+}
+
+// A job that was begun before its noise was known was given what white noise asks for; coarse noise
+// and layers that stand still may ask for more. The job is planned again, and knows it then.
+Status more_is_needed() {
+  return {ErrorCode::kCancelled, "cancelled"};
+}
+
 }  // namespace
 
 LayersPreview::LayersPreview(Engine& engine, LayerFilter& filter, const Drawables& layers,
@@ -290,7 +301,7 @@ bool LayersPreview::get_ready(const ui::PreviewJob& job) {
                      {format(), whole.width, whole.height, count()}, {rect, job.layer, 1}, box);
   if (!status.ok()) return true;
   const int32_t shift = job.reduction;
-  const Rect level_box = box.rect;
+  const VolumeBox level_box = box;
   box.rect = {box.rect.x << shift, box.rect.y << shift, box.rect.width << shift,
               box.rect.height << shift};
   const bool reduced = in_parts() && shift > 0 && shown_layer().has_level(shift);
@@ -305,14 +316,15 @@ bool LayersPreview::get_ready(const ui::PreviewJob& job) {
   return true;
 }
 
-void LayersPreview::hand_over(const ui::PreviewJob& job, const Rect& level_box, const Rect& box) {
-  auto pixels = std::make_shared<JobPixels>(JobPixels{job, {}, {}, {}});
+void LayersPreview::hand_over(const ui::PreviewJob& job, const VolumeBox& level_box,
+                              const Rect& box) {
+  auto pixels = std::make_shared<JobPixels>(JobPixels{job, level_box, {}, {}, {}});
   const LoadedLayer& layer = this->layer(job.layer);
   if (job.reduction == 0) {
     pixels->full = layer.part(intersect(box, layer.io().whole()));
   } else {
     const int32_t level = ui::coarse_level(job);
-    pixels->reduced = layer.level_part(job.reduction, level_box);
+    pixels->reduced = layer.level_part(job.reduction, level_box.rect);
     if (level > 0) pixels->shown = layer.level_part(level, ui::at_level(job.rect, level));
   }
   const std::lock_guard lock(mutex_);
@@ -377,6 +389,7 @@ Status LayersPreview::denoise_part(const ui::PreviewJob& job, const NoiseModel& 
   const Status status = filter_.needed(params, noise, {format(), width(), height(), count()},
                                        {into.rect, job.layer, 1}, box);
   if (!status.ok()) return status;
+  if (!holds(outcome.pixels.box, box)) return more_is_needed();
   std::vector<ConstImage> sources;
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
     const PixelBuffer& pixels = z == job.layer ? *outcome.pixels.full : layer(z).pixels();
@@ -457,6 +470,7 @@ Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseMode
       filter_.needed(params, reduced, {pixels.format(), whole.width, whole.height, count()},
                      {target.rect, job.layer, 1}, box);
   if (!status.ok()) return status;
+  if (!holds(outcome.pixels.box, box)) return more_is_needed();
   std::vector<ConstImage> sources;
   for (int32_t z = box.first; z < box.first + box.layers; ++z) {
     const std::shared_ptr<const ui::Bitmap> level =
@@ -499,9 +513,10 @@ Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callba
   if (!status.ok()) return status;
   ui::PreviewInfo& info = result.info;
   info.spared = intersect(job.rect, selection->rect()).empty();
-  info.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
+  const NoiseModel told = report.changed ? told_noise(noise) : noise;
+  info.sigma.assign(told.sigma[0], told.sigma[0] + told.channels);
   info.measured = job.params.auto_sigma;
-  info.confidence = confidence_of(noise);
+  info.confidence = confidence_of(told);
   info.impulses = impulses_text(noise.impulses);
   info.device = report.device_description.empty() ? report.device : report.device_description;
   info.fallbacks = report.fallbacks;

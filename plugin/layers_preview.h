@@ -79,6 +79,7 @@ class LayersPreview {
   // pictures. Read on the main thread, used by the worker.
   struct JobPixels {
     ui::PreviewJob job;
+    VolumeBox box;  // at job.reduction: what was read for it
     std::shared_ptr<const PixelBuffer> full;
     std::shared_ptr<const ui::Bitmap> reduced;  // at job.reduction
     std::shared_ptr<const ui::Bitmap> shown;    // at coarse_level(job)
@@ -92,7 +93,7 @@ class LayersPreview {
   void keep_middle(const PixelBuffer& band, const Rect& rows);
   Rect survey_band() const;
   bool is_measurable() const;
-  void hand_over(const ui::PreviewJob& job, const Rect& level_box, const Rect& box);
+  void hand_over(const ui::PreviewJob& job, const VolumeBox& level_box, const Rect& box);
   bool load_selection(int64_t end);
   bool check_some(int64_t end);
   std::shared_ptr<const LayerSelection> selected() const;

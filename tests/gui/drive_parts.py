@@ -34,10 +34,14 @@ def shows_what_ok_gives(session, precision, *change):
     at_full_size(session).compare_with_ok(0.001 if precision == "float" else 0)
 
 
-def shows_every_place(session):
-    """Far more than is held: each place that was looked at is what OK gives there."""
-    session.ask("open_coloured", 2400, 1600, "u8")
+def shows_every_place(session, *coarse):
+    """Far more than is held: each place that was looked at is what OK gives there. Coarse noise asks for far more around a
+    place than white noise does, which is known only when it is measured."""
+    session.ask("open_coloured", 2400, 1600, "u8", None, False, *coarse)
     live = at_full_size(session)
+    if coarse:
+        live.window.pick("Preset", "Camera JPEG")
+        wait_for("the exact preview", lambda: live.window.label("Preview by"), 240)
     shots = []
     x, y, width, height = desktop.extents(live.window.area("Overview"))
     for across, down in PLACES:
@@ -115,6 +119,7 @@ def steps(session):
         yield f"{precision} in parts", lambda precision=precision: shows_what_ok_gives(session, precision)
     yield "a selection", lambda: shows_what_ok_gives(session, "u8", "select_feathered", 150, 90, 400, 300, 30)
     yield "every place", lambda: shows_every_place(session)
+    yield "every place of coarse noise", lambda: shows_every_place(session, True)
     yield "the original comes back", lambda: the_original_comes_back(session)
     yield "the preview follows", lambda: it_follows(session)
     yield "the noise is measured", lambda: the_noise_is_measured(session)
