@@ -259,6 +259,7 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
     for (int32_t z = 0; z < layers; ++z) copy_pixels(request.under_target(z), target.layers[z]);
     return callbacks.report(1.0);
   }
+  report.noise = told_noise(*noise);
   if (request.fuses()) return denoise_stack(request, callbacks, report);
   Params params = *given;
   params.scales = 1;

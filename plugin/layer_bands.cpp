@@ -21,7 +21,7 @@ constexpr uint64_t kHostMemory = 512 * kMebibyte;
 constexpr uint64_t kSurveyBytes = 64 * kMebibyte;  // of a band that is only looked at
 constexpr int32_t kFewestRows = 64;                // fewer would be nearly all halo
 // Layers that the engine turns into floats at once (run_volume_slab() and run_stack()).
-constexpr size_t kVolumeFloats = 20, kFusionFloats = 3;
+constexpr size_t kVolumeFloats = 20, kFusionFloats = 5;
 
 // Shares of a band's progress.
 constexpr double kReadShare = 0.04, kWriteShare = 0.03;
@@ -148,6 +148,7 @@ void LayerBands::filter(const NoiseModel& noise, const Rect& target, const CallM
     filter_band(noise, band,
                 within(monitor, outside + (y - target.y) * share, band.height * share));
     if (!report_.engine.changed) return;  // nor would any other band
+    report_.engine.noise = told_noise(noise);
   }
 }
 

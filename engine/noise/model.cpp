@@ -60,4 +60,15 @@ float sigma_at(const NoiseModel& noise, int32_t channel, float brightness) {
   return sigma / slope;
 }
 
+NoiseModel told_noise(const NoiseModel& noise) {
+  const auto* sigma = noise.sigma[0];
+  const bool none = std::all_of(sigma, sigma + noise.channels, [](float s) { return s <= 0; });
+  if (!noise.between.known || !none) return noise;
+  NoiseModel told = noise;
+  std::copy(&noise.between.sigma[0][0], &noise.between.sigma[0][0] + kMaxLevels * kMaxChannels,
+            &told.sigma[0][0]);
+  told.confidence = Confidence::kMeasured;
+  return told;
+}
+
 }  // namespace grainless

@@ -97,6 +97,10 @@ struct NoiseModel {
 // curve's slope there.
 float sigma_at(const NoiseModel& noise, int32_t channel, float brightness);
 
+// What to say of the noise that is taken out of layers: of those that show none alone and are
+// averaged all the same, what they differ by.
+NoiseModel told_noise(const NoiseModel& noise);
+
 inline NoiseModel white_noise(int32_t channels, float sigma) {
   NoiseModel noise;
   noise.channels = channels;

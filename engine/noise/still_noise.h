@@ -12,9 +12,9 @@ namespace grainless {
 
 // From layers in their order, of which `samples` hold the same parts. Where they surely stand
 // still: sets noise.still, and sigma of all levels to what they differ by where that is clearly
-// more than the layers alone show. Where most squares do (motion.h), whatever the noise looks like:
-// sets noise.between, and limits sigma to it. Sets noise.tones and noise.unevenness from what has
-// not moved. Leaves the rest of `noise` as it is.
+// more than the layers alone show: confidence is kMeasured then. Where most squares do (motion.h),
+// whatever the noise looks like: sets noise.between, and limits sigma to it, and strength where
+// that makes it less. Sets noise.tones and noise.unevenness from what has not moved.
 void measure_layers(const std::vector<Sample>& samples, NoiseModel& noise);
 
 // The same noise where tones differ clearly, as colours have it that are bent so that they don't.
