@@ -41,7 +41,7 @@ TEXT
 }
 
 # Without the libraries of PNG, JPEG and TIFF files, which would have to be there for that processor: pictures are PNM.
-test_cross() { # TARGET [ARGUMENT of meson test…]
+test_cross() { # TARGET [--compile [TARGET of ninja…] | ARGUMENT of meson test…]
     local target=${1:-} folder=$build/cross-${1:-}
     shift
     mkdir -p "$folder"
@@ -50,6 +50,11 @@ test_cross() { # TARGET [ARGUMENT of meson test…]
         step "configuring $folder/meson"
         meson setup --cross-file "$folder/cross.ini" --buildtype=release -Dplugin=disabled -Dcuda=disabled -Dwerror=true \
             "$folder/meson" "$checkout" >&2 || die "meson could not configure the build for $target"
+    fi
+    if [[ ${1:-} == --compile ]]; then
+        step "compiling for $target"
+        ninja -C "$folder/meson" "${@:2}" >&2 || die "the build failed: the compiler's messages above name the reason"
+        return
     fi
     if ((!$#)); then set -- --suite unit --suite contract; fi
     if [[ $target == windows ]]; then "$checkout/tools/dev/wine.sh" --stay >/dev/null 2>&1; fi

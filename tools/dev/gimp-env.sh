@@ -159,11 +159,11 @@ run_in_own_display() {
 wait_for() { # WHAT COMMAND…
     local what=$1 tries
     shift
-    for ((tries = 0; tries < 100; tries++)); do
+    for ((tries = 0; tries < 600; tries++)); do
         "$@" >/dev/null 2>&1 && return 0
         sleep 0.1
     done
-    die "$what did not start within 10 seconds: its log is in $profile"
+    die "$what did not start within a minute: its log is in $profile"
 }
 
 make_profile

@@ -46,21 +46,22 @@ slow='NoiseEstimate*:NoiseCurve*:AreaNoise*:Survey*:LargeImage*:*SwNlmPlan*:*Fal
 slow+=':*FollowsTheNoiseOfACamera:*TheResultIsNearlyThatWithoutThem:*NothingIsLedBackWithoutClippedNoise:ToneStrength*'
 threaded_quick='ThreadPool*:Preview*:Flow*:TileScheduler*:*AFailureInMid*:*SeveralCardsShare*:*OneCardOrSeveral*:*Prepared*'
 
-sanitize_quickly() {
+sanitize_quickly() { # [--compile]
     local status=0
     configure_asan
     compile_sanitizer "$asan_dir" fuzz-programs fake-modules tests/unit/unit-tests
-    test_sanitizer "$asan_dir" "$not_timed:$slow" unit fuzz || status=$?
     configure_sanitizer "$tsan_dir" thread
     compile_sanitizer "$tsan_dir" fake-modules tests/unit/unit-tests
+    [[ ${1:-} != --compile ]] || return 0
+    test_sanitizer "$asan_dir" "$not_timed:$slow" unit fuzz || status=$?
     test_sanitizer "$tsan_dir" "$threaded_quick:$not_timed" unit || status=$?
     return "$status"
 }
 
-sanitize() { # [--quick]
+sanitize() { # [--quick [--compile]]
     local status=0
     if [[ ${1:-} == --quick ]]; then
-        sanitize_quickly
+        sanitize_quickly "${@:2}"
         return
     fi
     configure_asan
