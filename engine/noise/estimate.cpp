@@ -172,11 +172,14 @@ double tempered(double sigma, double harmless, double doubtful, double clear) {
 // What of weak noise is not a picture's own grain: that of scans and old test pictures is as strong
 // (1 to 2) and belongs to them. White noise halves from level to level; grain keeps some sqrt(2)
 // times as much of it, whose square is twice. Where texture hides the half resolution, a share.
+// Some have grain of 3, and there is less to be sure of.
 double beyond_grain(const Measured& m) {
-  constexpr double kSure = 0.72, kLeastShare = 0.5;
+  constexpr double kSure = 0.72, kLessSure = 0.56, kLeastShare = 0.5, kMuchGrain = 0.35;
   const double fine = m.fine.sigma * m.fine.sigma, halved = 4 * m.halved * m.halved;
   const double grain = std::max(0.0, halved - fine);
-  return kSure * std::sqrt(std::max(fine - grain, kLeastShare * fine));
+  const double strong = std::clamp(2 * (m.fine.sigma - 2.5), 0.0, 1.0);
+  const double sure = grain > kMuchGrain * fine ? std::lerp(kSure, kLessSure, strong) : kSure;
+  return sure * std::sqrt(std::max(fine - grain, kLeastShare * fine));
 }
 
 double harmless_grey(const Measured& m) {
@@ -184,7 +187,7 @@ double harmless_grey(const Measured& m) {
 }
 
 double tempered_grey(const Measured& m) {
-  return tempered(m.fine.sigma, harmless_grey(m), 3.6, 5.0);
+  return tempered(m.fine.sigma, harmless_grey(m), 3.8, 5.0);
 }
 
 // What luma has of independent noise of R, G and B, by their chroma: var Y = (var U + var V) / 2.
