@@ -42,132 +42,171 @@ HWY_INLINE V32 load_pairs(const uint32_t* at) {
   return hn::LoadU(D32(), reinterpret_cast<const int32_t*>(at));
 }
 
-// Running sums of kVectors vectors of displacements, of row.dy and, with kRows of 2, of row.dy + 2,
-// which compares one pair of rows further with all but the first of the same candidates; kRowPairs:
-// of a patch, 0 when not known here. A column's products are summed by themselves, so that columns
-// don't wait for one another.
-template <int kVectors, int kRows, int kRowPairs>
-HWY_INLINE void sum_products(const MatchRow& row, int32_t lane) {
-  const D32 d;
-  const size_t n = hn::Lanes(d);
-  const int32_t row_pairs = kRowPairs > 0 ? kRowPairs : (row.stage->patch + 1) / 2;
-  const int32_t columns = row.columns, lanes = row.lanes;
-  const ptrdiff_t stride = 2 * row.plane->stride();
-  const int32_t* HWY_RESTRICT reference = row.reference;
-  const uint32_t* HWY_RESTRICT b =
-      row.plane->pair(row.xs[0] - row.stage->radius, row.y + row.dy) + lane;
-  int32_t* HWY_RESTRICT out = row.products + lane;
-  int32_t* HWY_RESTRICT next = out + row.next_products;
-  V32 s0 = hn::Zero(d), s1 = s0, s2 = s0, t0 = s0, t1 = s0, t2 = s0;
-  for (int32_t x = 0; x <= columns; ++x, out += lanes, next += lanes) {
-    hn::StoreU(s0, d, out);
-    if constexpr (kVectors > 1) hn::StoreU(s1, d, out + n);
-    if constexpr (kVectors > 2) hn::StoreU(s2, d, out + 2 * n);
-    if constexpr (kRows > 1) {
-      hn::StoreU(t0, d, next);
-      if constexpr (kVectors > 1) hn::StoreU(t1, d, next + n);
-      if constexpr (kVectors > 2) hn::StoreU(t2, d, next + 2 * n);
+// Running sums of kVectors vectors of displacements, of the rows row.dy, row.dy + 2 and so on: the
+// same candidates, compared with pairs of rows one further up each time, so that a load serves up
+// to kRows of them. Rows are taken one after the other by recursion: the compiler keeps in
+// registers what is indexed by constants from the start.
+template <int kVectors, int kRows>
+struct RunningSums {
+  V32 low[kRows][kVectors], high[kRows][kVectors];  // RearrangeToOddPlusEven merges them
+
+  template <int r = 0>
+  HWY_INLINE void clear() {
+    for (int k = 0; k < kVectors; ++k) low[r][k] = high[r][k] = hn::Zero(D32());
+    if constexpr (r + 1 < kRows) clear<r + 1>();
+  }
+  template <int r = 0>
+  HWY_INLINE void store(int32_t* HWY_RESTRICT to) const {
+    const D32 d;
+    for (int k = 0; k < kVectors; ++k) {
+      hn::Store(hn::RearrangeToOddPlusEven(low[r][k], high[r][k]), d, to);
+      to += hn::Lanes(d);
     }
-    if (x == columns) break;
-    V32 p0 = hn::Zero(d), p1 = p0, p2 = p0, h0 = p0, h1 = p0, h2 = p0;
-    V32 q0 = p0, q1 = p0, q2 = p0, g0 = p0, g1 = p0, g2 = p0, before = p0;
-    for (int32_t i = 0; i < row_pairs + kRows - 1; ++i) {
-      const uint32_t* bi = b + i * stride + x;
-      const V32 v0 = load_pairs(bi), v1 = load_pairs(bi + (kVectors > 1 ? n : 0)),
-                v2 = load_pairs(bi + (kVectors > 2 ? 2 * n : 0));
-      if (kRows > 1 && i > 0) {
-        accumulate(before, v0, q0, g0);
-        if constexpr (kVectors > 1) accumulate(before, v1, q1, g1);
-        if constexpr (kVectors > 2) accumulate(before, v2, q2, g2);
-      }
-      if (i == row_pairs) break;
-      const V32 a = hn::Set(d, reference[i * columns + x]);
-      accumulate(a, v0, p0, h0);
-      if constexpr (kVectors > 1) accumulate(a, v1, p1, h1);
-      if constexpr (kVectors > 2) accumulate(a, v2, p2, h2);
-      before = a;
-    }
-    s0 = hn::Add(s0, hn::RearrangeToOddPlusEven(p0, h0));
-    if constexpr (kVectors > 1) s1 = hn::Add(s1, hn::RearrangeToOddPlusEven(p1, h1));
-    if constexpr (kVectors > 2) s2 = hn::Add(s2, hn::RearrangeToOddPlusEven(p2, h2));
-    if constexpr (kRows > 1) {
-      t0 = hn::Add(t0, hn::RearrangeToOddPlusEven(q0, g0));
-      if constexpr (kVectors > 1) t1 = hn::Add(t1, hn::RearrangeToOddPlusEven(q1, g1));
-      if constexpr (kVectors > 2) t2 = hn::Add(t2, hn::RearrangeToOddPlusEven(q2, g2));
-    }
+    if constexpr (r + 1 < kRows) store<r + 1>(to);
+  }
+};
+
+// A column of the references' patches: its first pair, and from there to the next; of the
+// candidates the same.
+struct MatchColumn {
+  const int32_t* reference;
+  ptrdiff_t reference_stride;
+  const uint32_t* candidates;
+  ptrdiff_t candidate_stride;
+};
+
+// Adds the products of the i-th pair of candidates.
+template <int r, int kVectors, int kRows>
+HWY_INLINE void add_pair(const MatchColumn& column, int32_t row_pairs, int32_t i,
+                         const V32 (&candidates)[kVectors], RunningSums<kVectors, kRows>& sums) {
+  if (i >= r && i - r < row_pairs) {
+    const V32 a = hn::Set(D32(), column.reference[(i - r) * column.reference_stride]);
+    for (int k = 0; k < kVectors; ++k)
+      accumulate(a, candidates[k], sums.low[r][k], sums.high[r][k]);
+  }
+  if constexpr (r + 1 < kRows) add_pair<r + 1>(column, row_pairs, i, candidates, sums);
+}
+
+template <int kVectors, int kRows>
+HWY_INLINE void add_column(const MatchColumn& column, int32_t row_pairs,
+                           RunningSums<kVectors, kRows>& sums) {
+  const ptrdiff_t n = static_cast<ptrdiff_t>(hn::Lanes(D32()));
+  for (int32_t i = 0; i < row_pairs + kRows - 1; ++i) {
+    const uint32_t* at = column.candidates + i * column.candidate_stride;
+    V32 v[kVectors];
+    for (int k = 0; k < kVectors; ++k) v[k] = load_pairs(at + k * n);
+    add_pair<0>(column, row_pairs, i, v, sums);
   }
 }
 
-// Adds the keys of the displacements from `lane` on, counted from -radius, that are kept.
-HWY_INLINE void collect(const MatchRow& row, int32_t lane, V32 distance, hn::Mask<D32> keep,
-                        Candidates& candidates) {
+// One reference, compared with kRows rows: energies of the first one's candidates and from there to
+// the next row's; the sums before it; the index of the first candidate and what the next row's
+// adds.
+struct NearTest {
+  const int32_t* energies;
+  ptrdiff_t stride;
+  const int32_t* before;
+  V32 own, limit, window;
+  int32_t reference, index, row_indices;
+};
+
+// Whether any of a vector's candidates is near enough can't be foreseen, so no branch depends on
+// it: distances are stored in any case, and overwritten when none is.
+template <int r, int kVectors, int kRows>
+HWY_INLINE void test_rows(const NearTest& test, const RunningSums<kVectors, kRows>& sums,
+                          int32_t* HWY_RESTRICT distances, NearVector* HWY_RESTRICT near,
+                          int32_t& kept) {
   const D32 d;
-  const Bm3dStage& stage = *row.stage;
-  const V32 capped = hn::Min(hn::ShiftRightSame(distance, stage.distance_shift),
-                             hn::Set(d, static_cast<int32_t>(kMaxKeyDistance)));
-  const int32_t first = 1 + (row.dy + stage.radius) * (2 * stage.radius + 1) + lane;
-  const V32 key = hn::Or(hn::ShiftLeft<kKeyIndexBits>(capped), hn::Iota(d, first));
-  int32_t* out = reinterpret_cast<int32_t*>(candidates.keys) + candidates.count;
-  hn::StoreU(hn::Compress(key, keep), d, out);  // CompressStore is slow on Zen 4 and 5
-  candidates.count += static_cast<int32_t>(hn::CountTrue(d, keep));
+  const int32_t n = static_cast<int32_t>(hn::Lanes(d));
+  const int32_t* HWY_RESTRICT before = test.before + r * kVectors * n;
+  const int32_t* HWY_RESTRICT energies = test.energies + r * test.stride;
+  for (int k = 0; k < kVectors; ++k) {
+    const V32 sum = hn::RearrangeToOddPlusEven(sums.low[r][k], sums.high[r][k]);
+    const V32 product = hn::Sub(sum, hn::Load(d, before + k * n));
+    const V32 distance = hn::Add(hn::Add(hn::LoadU(d, energies + k * n), test.own), product);
+    const auto inside = hn::Lt(hn::Iota(d, k * n), test.window);
+    const V32 known = hn::IfThenElse(inside, distance, test.limit);
+    hn::Store(known, d, distances + kept * n);
+    near[kept] = {test.reference, test.index + r * test.row_indices + k * n};
+    kept += hn::AllFalse(d, hn::Lt(known, test.limit)) ? 0 : 1;
+  }
+  if constexpr (r + 1 < kRows) test_rows<r + 1>(test, sums, distances, near, kept);
 }
 
-// Compares kVectors vectors of displacements of all references. One test serves them all: that it
-// can't be foreseen costs more than keys that turn out to be none.
-template <int kVectors>
-HWY_INLINE void compare(const MatchRow& row, int32_t lane) {
+// Compares kVectors vectors of displacements and kRows rows of all references. Returns how many
+// vectors were kept. kRowPairs: of a patch, 0 when not known here.
+template <int kVectors, int kRows, int kRowPairs>
+HWY_INLINE int32_t find_near(const MatchRow& row, int32_t lane) {
   const D32 d;
-  const int32_t n = static_cast<int32_t>(hn::Lanes(d)), lanes = row.lanes;
-  const int32_t radius = row.stage->radius, patch = row.stage->patch;
-  const int32_t* HWY_RESTRICT products = row.products + lane;
-  const std::span<const int32_t> xs = row.xs;
-  const int32_t* HWY_RESTRICT energy = row.plane->energy(xs[0] - radius, row.y + row.dy) + lane;
-  // Of the window, and not the reference itself.
-  const auto candidate = [&](int32_t at) HWY_ATTR {
-    const V32 index = hn::Iota(d, lane + at), self = hn::Set(d, row.dy == 0 ? radius : -1);
-    return hn::And(hn::Lt(index, hn::Set(d, 2 * radius + 1)), hn::Ne(index, self));
-  };
-  const auto c0 = candidate(0), c1 = candidate(n), c2 = candidate(2 * n);
-  Candidates* HWY_RESTRICT candidates = row.candidates;
-  for (size_t i = 0; i < xs.size(); ++i, ++candidates) {
-    const int32_t column = xs[i] - xs[0];
-    const V32 own = hn::Set(d, candidates->energy), limit = hn::Set(d, candidates->limit);
-    const int32_t* HWY_RESTRICT before = products + column * lanes;
-    const auto distance = [&](int32_t at) HWY_ATTR {
-      const V32 squares = hn::Add(hn::LoadU(d, energy + column + at), own);
-      const V32 product =
-          hn::Sub(hn::LoadU(d, before + patch * lanes + at), hn::LoadU(d, before + at));
-      return hn::Add(squares, product);
-    };
-    const V32 d0 = distance(0), d1 = distance(kVectors > 1 ? n : 0),
-              d2 = distance(kVectors > 2 ? 2 * n : 0);
-    const auto k0 = hn::And(c0, hn::Lt(d0, limit)), k1 = hn::And(c1, hn::Lt(d1, limit)),
-               k2 = hn::And(c2, hn::Lt(d2, limit));
-    auto any = k0;
-    if constexpr (kVectors > 1) any = hn::Or(any, k1);
-    if constexpr (kVectors > 2) any = hn::Or(any, k2);
-    if (hn::AllFalse(d, any)) continue;
-    collect(row, lane, d0, k0, *candidates);
-    if constexpr (kVectors > 1) collect(row, lane + n, d1, k1, *candidates);
-    if constexpr (kVectors > 2) collect(row, lane + 2 * n, d2, k2, *candidates);
-    if (candidates->count > Candidates::kCapacity) candidates->cut(*row.stage);
+  const ptrdiff_t n = static_cast<ptrdiff_t>(hn::Lanes(d)), stride = 2 * row.plane->stride();
+  const int32_t radius = row.stage->radius;
+  const int32_t patch = kRowPairs > 0 ? 2 * kRowPairs : row.stage->patch;
+  const int32_t first = row.xs[0], count = static_cast<int32_t>(row.xs.size());
+  const int32_t* HWY_RESTRICT xs = row.xs.data();
+  const Candidates* HWY_RESTRICT references = row.candidates;
+  int32_t* const slots = row.sums;
+  int32_t* const distances = row.distances;
+  NearVector* const near = row.near;
+  const int32_t last_slot = row.last_slot;
+  const V32 window = hn::Set(d, 2 * radius + 1 - lane);
+  const int32_t index = 1 + (row.dy + radius) * (2 * radius + 1) + lane;
+  MatchColumn column{row.reference, row.columns,
+                     row.plane->pair(first - radius, row.y + row.dy) + lane, stride};
+  const int32_t* HWY_RESTRICT energies =
+      row.plane->energy(first - radius, row.y + row.dy) + lane - patch;
+  RunningSums<kVectors, kRows> sums;
+  sums.clear();
+  int32_t begun = 0, ended = 0, kept = 0;
+  for (int32_t x = first;; ++x, ++energies, ++column.reference, ++column.candidates) {
+    if (x == xs[ended] + patch) {
+      const NearTest test{energies,
+                          stride,
+                          slots + (ended & last_slot) * (kRows * kVectors * n),
+                          hn::Set(d, references[ended].energy),
+                          hn::Set(d, references[ended].limit),
+                          window,
+                          ended,
+                          index,
+                          2 * (2 * radius + 1)};
+      test_rows<0>(test, sums, distances, near, kept);
+      if (++ended == count) return kept;
+    }
+    if (begun < count && x == xs[begun]) {
+      sums.store(slots + (begun & last_slot) * (kRows * kVectors * n));
+      ++begun;
+    }
+    add_column(column, kRowPairs > 0 ? kRowPairs : (patch + 1) / 2, sums);
+  }
+}
+
+// Adds the keys of the candidates that find_near kept.
+HWY_INLINE void collect_near(const MatchRow& row, int32_t kept) {
+  const D32 d;
+  const Bm3dStage& stage = *row.stage;
+  const int32_t n = static_cast<int32_t>(hn::Lanes(d)), radius = stage.radius;
+  const int32_t* HWY_RESTRICT distances = row.distances;
+  const V32 self = hn::Set(d, 1 + radius * (2 * radius + 1) + radius);
+  const V32 largest = hn::Set(d, static_cast<int32_t>(kMaxKeyDistance));
+  const int shift = stage.distance_shift;
+  for (int32_t i = 0; i < kept; ++i, distances += n) {
+    Candidates& candidates = row.candidates[row.near[i].reference];
+    const V32 distance = hn::Load(d, distances), index = hn::Iota(d, row.near[i].index);
+    const auto near = hn::Lt(distance, hn::Set(d, candidates.limit));
+    const auto keep = hn::And(near, hn::Ne(index, self));
+    const V32 capped = hn::Min(hn::ShiftRightSame(distance, shift), largest);
+    const V32 key = hn::Or(hn::ShiftLeft<kKeyIndexBits>(capped), index);
+    int32_t* out = reinterpret_cast<int32_t*>(candidates.keys) + candidates.count;
+    hn::StoreU(hn::Compress(key, keep), d, out);  // CompressStore is slow on Zen 4 and 5
+    candidates.count += static_cast<int32_t>(hn::CountTrue(d, keep));
+    if (candidates.count > Candidates::kCapacity) candidates.cut(stage);
   }
 }
 
 template <int kVectors, int kRows>
 HWY_INLINE void match_lanes(const MatchRow& row, int32_t lane) {
-  if (row.stage->patch == 8) {
-    sum_products<kVectors, kRows, 4>(row, lane);
-  } else {
-    sum_products<kVectors, kRows, 0>(row, lane);
-  }
-  compare<kVectors>(row, lane);
-  if constexpr (kRows > 1) {
-    MatchRow other = row;
-    other.dy += 2;
-    other.products += row.next_products;
-    compare<kVectors>(other, lane);
-  }
+  const int32_t kept = row.stage->patch == 8 ? find_near<kVectors, kRows, 4>(row, lane)
+                                             : find_near<kVectors, kRows, 0>(row, lane);
+  collect_near(row, kept);
 }
 
 template <int kRows>
@@ -181,7 +220,10 @@ HWY_INLINE void match_displacements(const MatchRow& row) {
     match_lanes<1, kRows>(row, lane);
 }
 
-// row.dy, and row.dy + 2.
+void match_four_rows(const MatchRow& row) {
+  match_displacements<4>(row);
+}
+
 void match_two_rows(const MatchRow& row) {
   match_displacements<2>(row);
 }
@@ -252,15 +294,19 @@ namespace {
 
 HWY_EXPORT(match_row);
 HWY_EXPORT(match_two_rows);
+HWY_EXPORT(match_four_rows);
 HWY_EXPORT(keep_below);
 HWY_EXPORT(sort_keys);
 
 constexpr uint32_t kKeyIndices = (1u << kKeyIndexBits) - 1;
 
-int32_t rounded_lanes(const Bm3dStage& stage) {
-  const int32_t n = Candidates::kMaxLanes;
-  return (2 * stage.radius + n) / n * n;
+// Of the running sums before references whose patches have begun and not ended.
+int32_t sum_slots(const Bm3dStage& stage) {
+  return static_cast<int32_t>(std::bit_ceil(static_cast<uint32_t>(stage.patch / stage.step + 3)));
 }
+
+constexpr int32_t kMostRows = 4, kMostVectors = 3;
+constexpr size_t kMostSums = size_t{kMostRows} * kMostVectors * Candidates::kMaxLanes;
 
 // Both halves of a pair times -2: a distance is a sum of three then.
 int32_t doubled_back(uint32_t pair) {
@@ -301,8 +347,9 @@ void Candidates::finish(const Bm3dStage& stage) {
 Matcher::Matcher(const Bm3dStage& stage, int32_t max_columns)
     : stage_(stage),
       reference_(static_cast<size_t>(stage.patch + 1) / 2 * max_columns),
-      next_products_(static_cast<ptrdiff_t>(max_columns + 1) * rounded_lanes(stage)),
-      products_(static_cast<size_t>(2 * next_products_)),
+      sums_(sum_slots(stage) * kMostSums),
+      distances_((max_columns + 1) * kMostSums),
+      near_((max_columns + 1) * kMostRows * kMostVectors),
       candidates_(max_columns),
       displacements_{{0, 0}} {
   for (int32_t y = -stage.radius; y <= stage.radius; ++y) {
@@ -311,10 +358,10 @@ Matcher::Matcher(const Bm3dStage& stage, int32_t max_columns)
 }
 
 uint64_t Matcher::bytes(const Bm3dStage& stage, int32_t max_columns) {
-  const int64_t columns = max_columns, side = 2 * stage.radius + 1;
-  return static_cast<uint64_t>(columns * (stage.patch + 1) / 2 +
-                               2 * (columns + 1) * rounded_lanes(stage)) *
+  const uint64_t columns = max_columns, side = 2 * stage.radius + 1;
+  return (columns * (stage.patch + 1) / 2 + (sum_slots(stage) + columns + 1) * kMostSums) *
              sizeof(int32_t) +
+         (columns + 1) * kMostRows * kMostVectors * sizeof(NearVector) +
          columns * sizeof(Candidates) + (1 + side * side) * sizeof(Displacement);
 }
 
@@ -350,25 +397,36 @@ void Matcher::find(const MatchPlane& plane, int32_t height, std::span<const int3
   row.y = y;
   row.reference = reference_.data();
   row.columns = xs.back() - xs.front() + stage_.patch;
-  row.products = products_.data();
-  row.lanes = rounded_lanes(stage_);
+  row.sums = sums_.data();
+  row.last_slot = sum_slots(stage_) - 1;
+  row.distances = distances_.data();
+  row.near = near_.data();
   row.candidates = candidates_.data();
-  row.next_products = next_products_;
   const int32_t first = std::max(-stage_.radius, -y);
   const int32_t last = std::min(stage_.radius, height - stage_.patch - y);
+  // Rows dy, dy + 2, dy + 4 and dy + 6.
   const auto match = [&](int32_t dy) {
-    const bool two = dy >= first && dy + 2 <= last;
-    row.dy = dy >= first ? dy : dy + 2;
-    if (two) {
-      HWY_DYNAMIC_DISPATCH(match_two_rows)(row);
-    } else if (row.dy >= first && row.dy <= last) {
-      HWY_DYNAMIC_DISPATCH(match_row)(row);
+    const int32_t end = std::min(dy + 6, last);
+    while (dy < first) dy += 2;
+    while (dy <= end) {
+      const int32_t rows = (end - dy) / 2 + 1;
+      row.dy = dy;
+      if (rows == kMostRows) {
+        HWY_DYNAMIC_DISPATCH(match_four_rows)(row);
+        return;
+      }
+      if (rows > 1) {
+        HWY_DYNAMIC_DISPATCH(match_two_rows)(row);
+      } else {
+        HWY_DYNAMIC_DISPATCH(match_row)(row);
+      }
+      dy += rows > 1 ? 4 : 2;
     }
   };
-  // From the centre outwards, by four rows: near candidates are the likeliest, and lower the limit
+  // From the centre outwards, by eight rows: near candidates are the likeliest, and lower the limit
   // early.
-  for (int32_t i = 0; 2 * i <= stage_.radius + 2 && stage_.group > 1; ++i) {
-    const int32_t block = i % 2 == 0 ? -2 - 2 * i : 2 * i;
+  for (int32_t i = 0; 4 * i <= stage_.radius + 3 && stage_.group > 1; ++i) {
+    const int32_t block = i % 2 == 0 ? -4 - 4 * i : 4 * i;
     match(block);
     match(block + 1);
   }

@@ -66,8 +66,8 @@ struct Candidates {
   static constexpr int32_t kMaxLanes = 64;                // of a vector
   static_assert(kCapacity >= kMaxGroup + kMaxGroup / 2);  // what a cut may leave
 
-  // Three vectors may pass the capacity, and a vector of padding follows.
-  uint32_t keys[kCapacity + 4 * kMaxLanes];
+  // A vector may pass the capacity, and a vector of padding follows.
+  uint32_t keys[kCapacity + 2 * kMaxLanes];
   int32_t count;
   int32_t energy;  // of the reference
   int32_t limit;   // only distances (sums of squares) below it can enter
@@ -79,7 +79,13 @@ struct Candidates {
   void finish(const Bm3dStage& stage);
 };
 
-// One row of candidates, compared with one row of references.
+// A reference, and the index of the first of a vector of candidates of which some may be near
+// enough.
+struct NearVector {
+  int32_t reference, index;
+};
+
+// One row of candidates, or every other one of some, compared with one row of references.
 struct MatchRow {
   const Bm3dStage* stage;
   const MatchPlane* plane;
@@ -88,9 +94,10 @@ struct MatchRow {
   // -2 times the pairs of the references' patches: [row pair][column from xs[0] on]
   const int32_t* reference;
   int32_t columns;
-  int32_t* products;        // scratch: [columns + 1][lanes]
-  ptrdiff_t next_products;  // from there to the scratch of dy + 2
-  int32_t lanes;            // 2 * radius + 1, rounded up to kMaxLanes
+  int32_t* sums;  // scratch: [references & last_slot][row][displacement]
+  int32_t last_slot;
+  int32_t* distances;  // scratch: those of `near`
+  NearVector* near;
   Candidates* candidates;
 };
 
@@ -116,8 +123,8 @@ class Matcher {
 
   Bm3dStage stage_;
   AlignedBuffer<int32_t> reference_;
-  ptrdiff_t next_products_;
-  AlignedBuffer<int32_t> products_;
+  AlignedBuffer<int32_t> sums_, distances_;
+  std::vector<NearVector> near_;
   std::vector<Candidates> candidates_;
   std::vector<Displacement> displacements_;  // of a key's index
 };
