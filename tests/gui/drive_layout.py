@@ -22,7 +22,7 @@ PLUG_IN = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless" / "g
 PRESETS = STATE.with_name("presets")
 PRESET = "A preset whose name says all that it is good for, which is more than the controls are wide"
 LAYER = "とても長い名前のレイヤー, for letters that are higher than others, and longer than one line of the dialog"
-WIDTH, HEIGHT, COUNT = 1600, 1200, 3  # of the layers: denoising them takes a while
+WIDTH, HEIGHT, COUNT = 1600, 1200, 12  # of the layers: denoising them is never done before it is cancelled
 FIRST_BELOW = "Hot pixels"  # of the advanced tweaks
 CONTROLS = ("spin button", "combo box", "check box", "toggle button", "button", "label")
 
