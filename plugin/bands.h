@@ -14,6 +14,10 @@ namespace grainless {
 
 constexpr int32_t kBandRows = 128;  // a row of GIMP's tiles
 
+inline GeglRectangle gegl_rect(const Rect& rect) {
+  return {rect.x, rect.y, rect.width, rect.height};
+}
+
 // Of work that takes too little time to be looked on at, or can't stop any more.
 inline CallMonitor nobody() {
   return {[](double) {}, nullptr};

@@ -24,10 +24,6 @@ constexpr uint64_t kTileRows = 4;
 // part in it, so that a layer gets the same pixels in one piece and in bands.
 constexpr uint64_t kSelectionBytes = 3, kMostSelection = uint64_t{512} << 20;
 
-GeglRectangle gegl_rect(const Rect& rect) {
-  return {rect.x, rect.y, rect.width, rect.height};
-}
-
 // Of a large layer the faults of small pages take a quarter of the time of reading it. Where the
 // system has no large ones, or nobody may ask for them, all stays as it is.
 void ask_for_large_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {

@@ -11,10 +11,6 @@
 namespace grainless {
 namespace {
 
-GeglRectangle gegl_rect(const Rect& rect) {
-  return {rect.x, rect.y, rect.width, rect.height};
-}
-
 std::vector<uint8_t> read(GeglBuffer* buffer, const Rect& rect, const Babl* format) {
   const GeglRectangle area = gegl_rect(rect);
   const int bytes = babl_format_get_bytes_per_pixel(format);

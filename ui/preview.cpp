@@ -17,7 +17,8 @@ constexpr int kFocusWidth = 2;
 constexpr uint64_t kLooksAtColours = 5;  // one of so many looks asks the host for them
 constexpr int kMinimumWidth = 320, kMinimumHeight = 240;
 // Slices take 4 ms, a fine screen's pixels take longer to draw.
-constexpr int64_t kTold = 50;  // milliseconds
+// Milliseconds: between two words of how far the reading is, and between two slices of it.
+constexpr int64_t kTold = 50, kLongestWait = 20;
 
 int64_t now() {
   return g_get_monotonic_time() / 1000;
@@ -79,25 +80,45 @@ Preview::Preview(PreviewSource& source, Listener listener)
 
 // What GLib and GTK call: nothing may be thrown through them, as where memory is short.
 
-// Below GTK's redraws, so that reading a large layer never delays them.
+// Below GTK's redraws, so that reading a large layer doesn't delay them; but where drawing takes
+// all of the time (a busy computer, a window of many pixels that the processor draws), a slice
+// every now and then is read all the same.
 void Preview::start_loading() {
   if (loader_ != 0) return;
   loader_ = g_idle_add_full(
       G_PRIORITY_LOW,
       [](gpointer data) -> gboolean {
-        auto* self = static_cast<Preview*>(data);
-        bool more = false;
-        if (!guard([&] { more = self->load_slice(); }).ok()) self->loader_ = 0;
-        return more;
+        static_cast<Preview*>(data)->go_on_loading();
+        return G_SOURCE_CONTINUE;
       },
       this, nullptr);
+  read_ = now();
+  urger_ = g_timeout_add(
+      kLongestWait,
+      [](gpointer data) -> gboolean {
+        auto* self = static_cast<Preview*>(data);
+        if (now() >= self->read_ + kLongestWait) self->go_on_loading();
+        return G_SOURCE_CONTINUE;
+      },
+      this);
+}
+
+void Preview::stop_loading() {
+  if (loader_ != 0) g_source_remove(loader_);
+  if (urger_ != 0) g_source_remove(urger_);
+  loader_ = urger_ = 0;
+}
+
+void Preview::go_on_loading() {
+  read_ = now();
+  if (!guard([&] { load_slice(); }).ok()) stop_loading();
 }
 
 Preview::~Preview() {
   worker_.reset();
   alive_.reset();
   if (timer_ != 0) g_source_remove(timer_);
-  if (loader_ != 0) g_source_remove(loader_);
+  stop_loading();
   g_signal_handlers_disconnect_by_data(area_, this);
   g_object_unref(overlay_);
 }
@@ -236,8 +257,7 @@ void Preview::set_paused(bool paused) {
   paused_ = paused;
   if (paused) {
     worker_->cancel();
-    if (loader_ != 0) g_source_remove(loader_);
-    loader_ = 0;
+    stop_loading();
   } else {
     start_loading();
   }
@@ -294,11 +314,11 @@ void Preview::state_changed() {
   listener_.state_changed();
 }
 
-bool Preview::load_slice() {
+void Preview::load_slice() {
   const Viewport& view = model_.view();
   const bool reading = source_.loaded() < 1 || !source_.shows(view.visible(), view.level());
   const bool more = source_.load_some(expand(view.visible(), 64), view.level());
-  if (!more) loader_ = 0;
+  if (!more) stop_loading();
   const bool read = source_.loaded() >= 1 && source_.shows(view.visible(), view.level());
   const bool tell = !more || (reading && (read || now() >= told_ + kTold));
   if (tell) told_ = now();
@@ -312,7 +332,6 @@ bool Preview::load_slice() {
     listener_.view_changed();
   }
   if (!more && listener_.all_read) listener_.all_read();
-  return more;
 }
 
 void Preview::look(const Viewport& viewport) {

@@ -68,7 +68,9 @@ class Preview {
   void state_changed();
   void accept(PreviewAnswer answer);
   void post(std::function<void()> body) const;
-  bool load_slice();
+  void stop_loading();
+  void go_on_loading();
+  void load_slice();
 
   gboolean draw(cairo_t* cairo);
   void resized();
@@ -104,7 +106,8 @@ class Preview {
   GtkWidget* before_mark_ = nullptr;
   GtkWidget* after_mark_ = nullptr;
   uint64_t version_ = 0;  // of the source
-  guint timer_ = 0, loader_ = 0;
+  guint timer_ = 0, loader_ = 0, urger_ = 0;
+  int64_t read_ = 0;    // when a slice of the layer was read last
   int64_t told_ = 0;    // milliseconds: when the screen last showed what has been read
   uint64_t looks_ = 0;  // at what the layer is in the host
   View view_ = View::kResult;

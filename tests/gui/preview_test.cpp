@@ -363,6 +363,19 @@ TEST_F(PreviewTest, StaysResponsiveWhileZooming) {
   expect_responsive();
 }
 
+// As on a busy computer that draws a window of many pixels without a graphics card.
+TEST_F(PreviewTest, ReadsTheLayerThoughDrawingTakesAllOfTheTime) {
+  const guint drawing = gdk_threads_add_idle_full(
+      GDK_PRIORITY_REDRAW,
+      [](gpointer) -> gboolean {
+        g_usleep(5000);
+        return G_SOURCE_CONTINUE;
+      },
+      nullptr, nullptr);
+  EXPECT_TRUE(run_until([&] { return source_.loaded() >= 1; }, 10));
+  g_source_remove(drawing);
+}
+
 TEST_F(PreviewTest, EndsWhileComputing) {
   set_sigma(10);
   ASSERT_TRUE(run_until([&] { return source_.exact + source_.coarse > 0; }));
