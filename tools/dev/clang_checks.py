@@ -24,6 +24,7 @@ LAYERS = ("engine", "ui", "plugin", "tools", "python")
 HEADERS = "--header-filter=/(engine|cuda|ui|plugin|tools|python|tests)/"
 # Compiled once for each instruction set: they take longest, and so begin first.
 SLOW = "engine/cpu"
+NICE = 12  # before what CI compiles ahead, at 19
 
 
 def sources(root, build):
@@ -47,11 +48,11 @@ def complaints(command, name, root):
 
 
 def give_way():
-    """Tests that look at windows run beside this. Linux may share the processors among sessions first, and Meson makes one
-    for each test."""
-    os.nice(19)
+    """Tests that look at windows run beside this, and others wait for its end. Linux may share the processors among
+    sessions first, and Meson makes one for each test."""
+    os.nice(NICE)
     with contextlib.suppress(OSError):
-        pathlib.Path("/proc/self/autogroup").write_text("19", encoding="ascii")
+        pathlib.Path("/proc/self/autogroup").write_text(str(NICE), encoding="ascii")
 
 
 def main():
