@@ -50,6 +50,10 @@ template <int kVectors, int kRows>
 struct RunningSums {
   V32 low[kRows][kVectors], high[kRows][kVectors];  // RearrangeToOddPlusEven merges them
 
+  // GCC compiles one that isn't written for the processor's basic instructions, and NEON's vectors
+  // for others.
+  HWY_INLINE RunningSums() {}
+
   template <int r = 0>
   HWY_INLINE void clear() {
     for (int k = 0; k < kVectors; ++k) low[r][k] = high[r][k] = hn::Zero(D32());
