@@ -99,7 +99,8 @@ finish() {
 start_x() {
     local display=$profile/display
     export GDK_BACKEND=x11
-    Xvfb -displayfd 3 -screen 0 "${GRAINLESS_SCREEN:-1600x1000}x24" -nolisten tcp 3>"$display" >"$profile/xvfb.log" 2>&1 &
+    # A number that is nobody else's: a display that ends takes the socket of one that has just got its number along.
+    Xvfb ":$((100 + $$ % 50000))" -displayfd 3 -screen 0 "${GRAINLESS_SCREEN:-1600x1000}x24" -nolisten tcp 3>"$display" >"$profile/xvfb.log" 2>&1 &
     started+=($!)
     wait_for "Xvfb, the display without a screen" test -s "$display"
     DISPLAY=:$(<"$display")
