@@ -11,23 +11,22 @@
 // merged into the references' best keys, which lowers the limits.
 #include <algorithm>
 
+#include "best_keys.cuh"
 #include "cuda/runtime/check.h"
 #include "match.cuh"
 #include "match_tile.cuh"
-#include "select.cuh"
 
 namespace grainless::cuda {
 namespace {
 
 constexpr int kSide = 4;  // references a warp takes across and down
 constexpr int kRefs = kSide * kSide;
-constexpr int kBest = 32;               // keys kept a reference
-constexpr int kQueueStep = 4 * 2 * 32;  // bytes from key to key of a queue
-constexpr int kSpare = 4;               // two rows of candidates add as many keys to a queue
+constexpr int kQueueStep = 2 * 4 * 32;  // bytes from key to key of a queue
+constexpr int kSpare = 8;               // four rows of candidates add as many keys to a queue
 
-// Of a warp whose queues hold `queue` keys.
-__host__ __device__ constexpr int warp_words(int queue) {
-  return kRefs * kBest + queue * kQueueStep / 4;
+// Of a warp whose queues hold `queue` keys, and whose lanes kKeys of the best ones.
+__host__ __device__ constexpr int warp_words(int keys, int queue) {
+  return kRefs * kParts * keys + queue * kQueueStep / 4;
 }
 
 // 16 x 8 += 16 x 32 times 32 x 8, 8-bit.
@@ -54,34 +53,26 @@ __device__ __forceinline__ void multiply_add(int (&sum)[4], const uint32_t (&a)[
 // What a lane knows of one of its two references.
 struct LaneReference {
   bool exists;
-  int x, y;              // position
-  int energy;            // |P|^2
-  int limit;             // only sums of squares below it can enter the group,
-  uint32_t last;         // and only keys below the group's last one
-  uint32_t queue, next;  // shared memory addresses of the lane's queue, and of its next key
+  int x, y;       // position
+  int energy;     // |P|^2
+  int limit;      // only sums of squares below it can enter the group,
+  uint32_t last;  // and only keys below the group's last one
+  uint32_t next;  // shared memory address of the next key in the lane's queue
 };
 
-// The patch rows 2k and 2k + 1 of one reference, times -2: the lane's four values, split.
-__device__ uint2 load_reference(const MatchArgs& args, const LaneReference& reference, int k,
-                                int part, int& energy) {
-  const int row = 2 * k + part / 2, column = part % 2 * 4;
-  int q[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const bool inside = reference.exists && row < args.stage.patch && column + i < args.stage.patch;
-    q[i] = inside
-               ? args.plane[static_cast<size_t>(reference.y + row - args.rect.y) * args.rect.width +
-                            reference.x + column + i - args.rect.x]
-               : 0;
-    energy += q[i] * q[i];
-    q[i] *= -2;
-  }
-  return split(q[0], q[1], q[2], q[3]);
-}
-
-// An ordinary store, but at an address that no instruction has to compute.
+// An ordinary store, but at an address that no instruction has to compute. The compiler takes
+// __syncwarp() for all that happens to memory.
 __device__ __forceinline__ void store_shared(uint32_t address, uint32_t value) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value));
+}
+
+// -2 q of four pixels, in two parts again. 2 q is what both parts are as bytes of 16 bits.
+__device__ __forceinline__ uint2 doubled_negative(uint2 q) {
+  const uint32_t low = q.y << 1;
+  const uint32_t a = __vneg2(__byte_perm(low, q.x, 0x5140)),
+                 b = __vneg2(__byte_perm(low, q.x, 0x7362));
+  const uint32_t mask = 0x007f007fu;
+  return {__byte_perm(a << 1, b << 1, 0x7531), __byte_perm(a & mask, b & mask, 0x6420)};
 }
 
 // A block's pixels in shared memory, from (x0, y0) on, and the energies of their patches.
@@ -91,7 +82,8 @@ struct BlockTile {
   const int* energies;
 };
 
-// One warp's matching.
+// One warp's matching; a lane keeps kKeys of the best keys.
+template <int kKeys>
 class WarpMatcher {
  public:
   __device__ WarpMatcher(const TensorArgs& args, int column, int row, const BlockTile& tile,
@@ -105,12 +97,16 @@ class WarpMatcher {
         tile_(tile.pixels),
         energies_(tile.energies),
         best_(words),
-        queues_(words + kRefs * kBest),
+        queue_(words + kRefs * kParts * kKeys + threadIdx.x % 32),
         lane_(threadIdx.x % 32),
-        group_(lane_ / 4),
-        part_(lane_ % 4),
-        side_(2 * args.match.stage.radius + 1),
-        full_((args.shape.queue - kSpare) * kQueueStep) {}
+        group_(lane_ / kParts),
+        part_(lane_ % kParts),
+        side_(2 * args.match.stage.radius + 1) {
+    queues_ = static_cast<uint32_t>(__cvta_generic_to_shared(queue_));
+    // Kept, where the compiler would compute it again in each turn.
+    full_ = queues_ + (args.shape.queue - kSpare) * kQueueStep;
+    asm volatile("" : "+r"(full_));
+  }
 
   __device__ __forceinline__ void run() {
     load_references();
@@ -127,11 +123,27 @@ class WarpMatcher {
       const int tile = tiles / 2 + (i % 2 == 0 ? i / 2 : -(i + 1) / 2);
       run_column(left + 8 * (tile < 0 ? tile + tiles : tile), top, bottom);
     }
-    merge_queues(1);
-    for (int i = 0; i < kRefs; ++i) store(i);
+    merge_queues();
+    for (int s = 0; s < 2; ++s) store(s);
   }
 
  private:
+  // The rows of candidates y and y + 1 (i) as the second matrix of a product: patch rows 0, 1 and
+  // 4, 5 of them, or 2, 3 and 6, 7.
+  struct Rows {
+    uint32_t high[2][2], low[2][2];  // [i][patch rows]
+  };
+
+  // Four values of the patch rows 2k and 2k + 1.
+  __device__ __forceinline__ uint2 load_reference(int x, int y, int k) const {
+    const int patch = match_.stage.patch, row = 2 * k + part_ / 2, column = part_ % 2 * 4;
+    const uint2* const pixels = tile_ + (y + row) * args_.shape.tile_stride;
+    const uint2 q = doubled_negative(four_pixels(pixels, x + column));
+    const int inside = row < patch ? min(max(patch - column, 0), 4) : 0;
+    const uint32_t mask = inside == 4 ? ~0u : (1u << 8 * inside) - 1;
+    return {q.x & mask, q.y & mask};
+  }
+
   __device__ __forceinline__ void load_references() {
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
@@ -139,24 +151,31 @@ class WarpMatcher {
       const int column = column_ + number % kSide, row = row_ + number / kSide;
       LaneReference& reference = reference_[s];
       reference.exists = column < match_.grid.columns && row < match_.row + match_.rows;
-      reference.x = match_.grid.x(match_.grid.column + column);
-      reference.y = match_.grid.y(match_.grid.row + row);
-      int energy = 0;
+      reference.x = match_.grid.x(match_.grid.column + (reference.exists ? column : column_));
+      reference.y = match_.grid.y(match_.grid.row + (reference.exists ? row : row_));
+      const int x = reference.x - x0_, y = reference.y - y0_;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        const uint2 q = load_reference(match_, reference, k, part_, energy);
+        const uint2 q = load_reference(x, y, k);
         high_[k][s] = q.x;
         low_[k][s] = q.y;
       }
-      energy += __shfl_xor_sync(kFullWarp, energy, 1);
-      energy += __shfl_xor_sync(kFullWarp, energy, 2);
-      reference.energy = energy;
+      reference.energy = energies_[y * args_.shape.energy_stride + x];
       reference.limit = match_.limit;
       reference.last = kNoKey;
-      reference.queue = static_cast<uint32_t>(__cvta_generic_to_shared(queues_ + 32 * s + lane_));
-      reference.next = reference.queue;
+      reference.next = queues_ + 128 * s;
     }
-    for (int i = 0; i < kRefs; ++i) best_[i * kBest + lane_] = lane_ == 0 ? 0 : kNoKey;
+    for (int i = 0; i < kRefs * kParts * kKeys / 32; ++i) best_[32 * i + lane_] = kNoKey;
+    for (int i = 0; i < args_.shape.queue * 2; ++i) queue_[32 * i] = kNoKey;
+    __syncwarp();
+    if (part_ == 0) {
+      for (int s = 0; s < 2; ++s) best_keys(s)->x = 0;
+    }
+  }
+
+  // The lane's keys of its reference s: runs of four, kKeys / 4 of them kRefs * kParts apart.
+  __device__ __forceinline__ uint4* best_keys(int s) const {
+    return reinterpret_cast<uint4*>(best_) + 32 * s + lane_;
   }
 
   // The limits of candidates in column `at + 2 * part_ + j`.
@@ -172,62 +191,93 @@ class WarpMatcher {
     }
   }
 
+  // Where the rows of candidates stand: their pixels and energies, and in search windows.
+  struct Place {
+    const uint2* pixels;  // of the next row to load
+    const int* energies;  // of the next row of candidates
+    int shift;            // of a lane's four pixels in the two runs read
+    int dy[2];            // in a reference's window, 0..2 radius
+    int index[2];         // of the lane's first candidate, as in a key
+  };
+
+  __device__ __forceinline__ uint2 next_pixels(Place& place) const {
+    const uint2 a = place.pixels[0], b = place.pixels[1];
+    place.pixels += tile_stride_;
+    return {__funnelshift_r(a.x, b.x, place.shift), __funnelshift_r(a.y, b.y, place.shift)};
+  }
+
   // The candidates of columns at..at+7 and rows top..bottom.
   __device__ __forceinline__ void run_column(int at, int top, int bottom) {
     set_limits(at);
+    tile_stride_ = args_.shape.tile_stride;
+    energy_stride_ = args_.shape.energy_stride;
+    asm volatile("" : "+r"(tile_stride_), "+r"(energy_stride_));
     const int x = at + group_ + part_ % 2 * 4;
-    const uint2* tile = tile_ + (top + part_ / 2) * args_.shape.tile_stride;
-    const int* energies = energies_ + top * args_.shape.energy_stride + at + 2 * part_;
-    Offset offset[2];
+    Place place;
+    place.pixels = tile_ + (top + part_ / 2) * tile_stride_ + x / 4;
+    place.energies = energies_ + top * energy_stride_ + at + 2 * part_;
+    place.shift = x % 4 * 8;
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
-      offset[s].dy = y0_ + top - reference_[s].y + match_.stage.radius;
-      offset[s].index =
-          1 + offset[s].dy * side_ + x0_ + at + 2 * part_ - reference_[s].x + match_.stage.radius;
+      place.dy[s] = y0_ + top - reference_[s].y + match_.stage.radius;
+      place.index[s] =
+          1 + place.dy[s] * side_ + x0_ + at + 2 * part_ - reference_[s].x + match_.stage.radius;
     }
-    uint2 rows[8];  // patch rows y + i and y + i + 1 in rows[i]
+    Rows first, second;  // of patch rows 0, 1, 4, 5 and 2, 3, 6, 7
 #pragma unroll
-    for (int i = 0; i < 6; ++i) {
-      rows[i] = four_pixels(tile, x);
-      tile += args_.shape.tile_stride;
+    for (int row = 0; row < 6; ++row) {
+      const uint2 q = next_pixels(place);
+      Rows& rows = row / 2 % 2 == 0 ? first : second;
+      rows.high[row % 2][row / 4] = q.x;
+      rows.low[row % 2][row / 4] = q.y;
     }
 #pragma unroll 1
-    for (int y = top; y <= bottom; y += 2) {
-      int distance[2][4];
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        rows[i + 6] = four_pixels(tile, x);
-        tile += args_.shape.tile_stride;
-        distances(rows, i, *reinterpret_cast<const int2*>(energies), distance[i]);
-        energies += args_.shape.energy_stride;
-      }
-      collect(distance[0], offset);
-      collect(distance[1], offset);
-#pragma unroll
-      for (int i = 0; i < 6; ++i) rows[i] = rows[i + 2];
-      if (__any_sync(kFullWarp, max(reference_[0].next, reference_[1].next - 4 * 32) >
-                                    reference_[0].queue + full_)) {
-        merge_queues(args_.shape.queue / 2);
+    for (int y = top; y <= bottom; y += 4) {
+      two_rows(first, second, place);
+      if (y + 2 <= bottom) two_rows(second, first, place);
+      if (__any_sync(kFullWarp, max(reference_[0].next, reference_[1].next - 128) > full_)) {
+        merge_queues();
         set_limits(at);
       }
     }
   }
 
+  // Two rows of candidates: completes `second`, and makes of `first` what the next two rows call
+  // `second`, but for its last patch rows.
+  __device__ __forceinline__ void two_rows(Rows& first, Rows& second, Place& place) {
+    int distance[2][4];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const uint2 q = next_pixels(place);
+      second.high[i][1] = q.x;
+      second.low[i][1] = q.y;
+      distances(first, second, i, *reinterpret_cast<const int2*>(place.energies), distance[i]);
+      place.energies += energy_stride_;
+    }
+    collect(distance[0], place);
+    collect(distance[1], place);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      first.high[i][0] = first.high[i][1];
+      first.low[i][0] = first.low[i][1];
+    }
+  }
+
   // |P - Q|^2 of references group_ and group_ + 8 with two candidates each.
-  __device__ __forceinline__ void distances(const uint2 (&rows)[8], int i, int2 energy,
-                                            int (&distance)[4]) const {
+  __device__ __forceinline__ void distances(const Rows& first, const Rows& second, int i,
+                                            int2 energy, int (&distance)[4]) const {
     const int e0 = reference_[0].energy, e1 = reference_[1].energy;
     int high[4] = {}, middle[4] = {};
     int low[4] = {energy.x + e0, energy.y + e0, energy.x + e1, energy.y + e1};
 #pragma unroll
-    for (int k = 0; k < 4; k += 2) {
-      const uint2 b0 = rows[i + 2 * k], b1 = rows[i + 2 * k + 2];
-      const uint32_t ah[4] = {high_[k][0], high_[k][1], high_[k + 1][0], high_[k + 1][1]};
-      const uint32_t al[4] = {low_[k][0], low_[k][1], low_[k + 1][0], low_[k + 1][1]};
-      multiply_add(high, ah, b0.x, b1.x);
-      multiply_add(middle, ah, b0.y, b1.y);
-      multiply_add(low, al, b0.y, b1.y);
-      multiply_add(middle, al, b0.x, b1.x);
+    for (int k = 0; k < 2; ++k) {
+      const Rows& rows = k == 0 ? first : second;
+      const uint32_t ah[4] = {high_[k][0], high_[k][1], high_[k + 2][0], high_[k + 2][1]};
+      const uint32_t al[4] = {low_[k][0], low_[k][1], low_[k + 2][0], low_[k + 2][1]};
+      multiply_add(high, ah, rows.high[i][0], rows.high[i][1]);
+      multiply_add(middle, ah, rows.low[i][0], rows.low[i][1]);
+      multiply_add(low, al, rows.low[i][0], rows.low[i][1]);
+      multiply_add(middle, al, rows.high[i][0], rows.high[i][1]);
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -235,88 +285,118 @@ class WarpMatcher {
     }
   }
 
-  // Where a row of candidates stands in a reference's search window.
-  struct Offset {
-    int dy;     // 0..2 radius
-    int index;  // of the lane's first candidate, as in a key
-  };
-
   // Keys that may enter a group go to the queues. The reference itself comes along, too. Moves on
   // to the next row.
-  __device__ __forceinline__ void collect(const int (&distance)[4], Offset (&offset)[2]) {
+  __device__ __forceinline__ void collect(const int (&distance)[4], Place& place) {
 #pragma unroll
     for (int s = 0; s < 2; ++s) {
       LaneReference& reference = reference_[s];
-      const bool reachable = static_cast<unsigned>(offset[s].dy) < static_cast<unsigned>(side_);
+      const bool reachable = static_cast<unsigned>(place.dy[s]) < static_cast<unsigned>(side_);
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
         const int d = distance[2 * s + j];
         const uint32_t key = (static_cast<uint32_t>(d) >> match_.shift << kKeyIndexBits) +
-                             static_cast<uint32_t>(offset[s].index + j);
-        if (d < limit_[s][j] && key < reference.last && reachable) {
+                             static_cast<uint32_t>(place.index[s] + j);
+        if (reachable && d < limit_[s][j] && key < reference.last) {
           store_shared(reference.next, key);
           reference.next += kQueueStep;
         }
       }
-      ++offset[s].dy;
-      offset[s].index += side_;
+      ++place.dy[s];
+      place.index[s] += side_;
     }
   }
 
-  // The queues of references that have one with at least `least` keys enter the best keys. Two
-  // references at once, to hide the latency of shuffles.
-  __device__ __forceinline__ void merge_queues(int least) {
+  // The queues' keys enter the best ones, and the limits follow.
+  __device__ __forceinline__ void merge_queues() {
     __syncwarp();
-    const uint32_t counts = (reference_[0].next - reference_[0].queue) / kQueueStep |
-                            (reference_[1].next - reference_[1].queue) / kQueueStep << 16;
-    const uint32_t own =
-        1 + match_.stage.radius * side_ + match_.stage.radius;  // key of the reference itself
+    // Key of the reference itself, which is among the best from the beginning, with key 0.
+    const uint32_t own = 1 + match_.stage.radius * side_ + match_.stage.radius;
 #pragma unroll 1
-    for (int number = 0; number < kRefs / 2; ++number) {
-      const int owner = number * 4 + part_;
-      const uint32_t both = __shfl_sync(kFullWarp, counts, owner);
-      const int count[2] = {static_cast<int>(both & 0xffff), static_cast<int>(both >> 16)};
-      const int larger = max(count[0], count[1]);
-      if (!__any_sync(kFullWarp, larger >= least)) continue;
-      uint32_t* const best_keys = best_ + number * kBest + lane_;
-      uint32_t best[2] = {best_keys[0], best_keys[kRefs / 2 * kBest]};
-#pragma unroll 1
-      for (int slot = group_; __any_sync(kFullWarp, slot < larger); slot += 8) {
-        const uint32_t* const queue = queues_ + slot * (kQueueStep / 4) + owner;
-        uint32_t key[2];
+    for (int s = 0; s < 2; ++s) {
+      const uint32_t next = s == 0 ? reference_[0].next : reference_[1].next;
+      const int count = static_cast<int>(next - queues_) - 128 * s;
+      if (!__any_sync(kFullWarp, count > 0)) continue;
+      uint32_t* at = queue_ + 32 * s;
+      int done = 0;
+      uint4* const kept = best_keys(s);
+      uint32_t best[kKeys];
 #pragma unroll
-        for (int s = 0; s < 2; ++s) {
-          key[s] = slot < count[s] ? queue[32 * s] : kNoKey;
-          if (key[s] == own) key[s] = kNoKey;  // it is among the best already, with key 0
+      for (int i = 0; i < kKeys; i += 4) {
+        const uint4 keys = kept[i / 4 * kRefs * kParts];
+        best[i] = keys.x;
+        best[i + 1] = keys.y;
+        best[i + 2] = keys.z;
+        best[i + 3] = keys.w;
+      }
+#pragma unroll 1
+      do {
+        uint32_t keys[kKeys];
+#pragma unroll
+        for (int i = 0; i < kKeys; ++i) {
+          uint32_t& waiting = at[i * kQueueStep / 4];
+          keys[i] = waiting;
+          waiting = kNoKey;
+          if (keys[i] == own) keys[i] = kNoKey;
         }
-        best[0] = merged_smallest(best[0], key[0], lane_);
-        best[1] = merged_smallest(best[1], key[1], lane_);
+        keep_smallest(best, keys, part_);
+        at += kKeys * kQueueStep / 4;
+        done += kKeys * kQueueStep;
+      } while (__any_sync(kFullWarp, count > done));
+#pragma unroll
+      for (int i = 0; i < kKeys; i += 4) {
+        kept[i / 4 * kRefs * kParts] = {best[i], best[i + 1], best[i + 2], best[i + 3]};
       }
-      best_keys[0] = best[0];
-      best_keys[kRefs / 2 * kBest] = best[1];
-      const uint32_t last[2] = {__shfl_sync(kFullWarp, best[0], match_.stage.group - 1),
-                                __shfl_sync(kFullWarp, best[1], match_.stage.group - 1)};
-      if (number == group_) {
-        restart(reference_[0], last[0]);
-        restart(reference_[1], last[1]);
-      }
+      __syncwarp();
+      const int last = match_.stage.group - 1;
+      const uint4* const keys = kept - part_ + last / kKeys + last % kKeys / 4 * kRefs * kParts;
+      restart(s, reinterpret_cast<const uint32_t*>(keys)[last % 4]);
     }
-    __syncwarp();
   }
 
-  __device__ __forceinline__ void restart(LaneReference& reference, uint32_t last) const {
-    reference.next = reference.queue;
-    if (last == kNoKey) return;
-    reference.last = last;
-    reference.limit = min(reference.limit, limit_above(last >> kKeyIndexBits, match_.shift));
+  __device__ __forceinline__ void restart(int s, uint32_t last) {
+    const auto set = [&](LaneReference& reference) {
+      reference.next = queues_ + 128 * s;
+      if (last == kNoKey) return;
+      reference.last = last;
+      reference.limit = min(reference.limit, limit_above(last >> kKeyIndexBits, match_.shift));
+    };
+    if (s == 0) {
+      set(reference_[0]);
+    } else {
+      set(reference_[1]);
+    }
   }
 
-  __device__ __forceinline__ void store(int number) {
+  // What the lane has of group s: key 0 is the reference.
+  __device__ __forceinline__ void store(int s) const {
+    const int number = group_ + 8 * s, group = match_.stage.group;
     const int column = column_ + number % kSide, row = row_ + number / kSide;
+    const uint32_t* const keys = best_ + 4 * (32 * s + lane_);
+    uint32_t best[kKeys];
+    int found = 0;
+#pragma unroll
+    for (int i = 0; i < kKeys; ++i) {
+      best[i] = keys[i / 4 * (4 * kRefs * kParts) + i % 4];
+      found += best[i] != kNoKey;
+    }
+    found += __shfl_xor_sync(kFullWarp, found, 1);
+    found += __shfl_xor_sync(kFullWarp, found, 2);
+    const int count = 1 << (31 - __clz(min(found, group)));
     if (column >= match_.grid.columns || row >= match_.row + match_.rows) return;
-    store_group(match_.groups +
-                    (static_cast<size_t>(row) * match_.grid.columns + column) * match_.stage.group,
-                best_[number * kBest + lane_], match_.stage.group, match_.stage.radius, lane_);
+    uint16_t* const out =
+        match_.groups + (static_cast<size_t>(row) * match_.grid.columns + column) * group;
+#pragma unroll
+    for (int i = 0; i < kKeys; ++i) {
+      const int place = part_ * kKeys + i;
+      if (place < group) out[place] = place < count ? entry(best[i]) : kNoPatch;
+    }
+  }
+
+  __device__ __forceinline__ uint16_t entry(uint32_t key) const {
+    const int radius = match_.stage.radius, index = static_cast<int>(key & 4095u) - 1;
+    const int y = index < 0 ? radius : index / side_, x = index < 0 ? radius : index - y * side_;
+    return static_cast<uint16_t>(x | y << 6);
   }
 
   const TensorArgs& args_;
@@ -325,14 +405,16 @@ class WarpMatcher {
   const int x0_, y0_;       // of the tile
   const uint2* tile_;
   const int* energies_;
-  uint32_t *best_, *queues_;
+  uint32_t *best_, *queue_;  // the lane's queue: of its first reference, 32 words on of its second
   const int lane_, group_, part_, side_;
-  const uint32_t full_;              // bytes of a queue that has no place for another two rows
+  uint32_t queues_, full_;           // its address; beyond this one it has no place for four rows
+  int tile_stride_, energy_stride_;  // Shape's
   LaneReference reference_[2];       // numbers group_ and group_ + 8
   uint32_t high_[4][2], low_[4][2];  // row pair, reference
   int limit_[2][2];                  // reference, candidate
 };
 
+template <int kKeys>
 __global__ void __launch_bounds__(256, 2) match_blocks(const __grid_constant__ TensorArgs args) {
   extern __shared__ uint4 shared[];
   const Shape& shape = args.shape;
@@ -340,7 +422,7 @@ __global__ void __launch_bounds__(256, 2) match_blocks(const __grid_constant__ T
   const int warp = threadIdx.x / 32;
   uint2* tile = reinterpret_cast<uint2*>(shared);
   int* energies = reinterpret_cast<int*>(tile + shape.tile_stride * shape.tile_height);
-  uint32_t* words = reinterpret_cast<uint32_t*>(energies + shape.energy_stride * shape.height);
+  uint32_t* words = reinterpret_cast<uint32_t*>(shared + shape.words);
   const int column = blockIdx.x * kSide * shape.across;
   const int row = match.row + blockIdx.y * kSide * shape.down;
   const int x0 = match.grid.x(match.grid.column + column) - match.stage.radius;
@@ -352,12 +434,12 @@ __global__ void __launch_bounds__(256, 2) match_blocks(const __grid_constant__ T
   const int warp_column = column + warp % shape.across * kSide;
   const int warp_row = row + warp / shape.across * kSide;
   if (warp_column >= match.grid.columns || warp_row >= match.row + match.rows) return;
-  WarpMatcher(args, warp_column, warp_row, {x0, y0, tile, energies},
-              words + warp * warp_words(shape.queue))
+  WarpMatcher<kKeys>(args, warp_column, warp_row, {x0, y0, tile, energies},
+                     words + warp * warp_words(kKeys, shape.queue))
       .run();
 }
 
-Shape shape_of(const MatchArgs& args, int across, int down, int queue) {
+Shape shape_of(const MatchArgs& args, int across, int down, int keys, int queue) {
   Shape shape{};
   shape.across = across;
   shape.down = down;
@@ -376,20 +458,21 @@ Shape shape_of(const MatchArgs& args, int across, int down, int queue) {
   const size_t tile = sizeof(uint2) * shape.tile_stride * shape.tile_height;
   const size_t energies = sizeof(int) * shape.energy_stride * shape.height;
   const size_t rows = sizeof(int) * shape.energy_stride * shape.tile_height;
-  const size_t words = sizeof(int) * across * down * warp_words(queue);
-  shape.bytes = tile + energies + std::max(rows, words);
+  const size_t words = sizeof(int) * across * down * warp_words(keys, queue);
+  shape.words = static_cast<int>((tile + energies + sizeof(uint4) - 1) / sizeof(uint4));
+  shape.bytes = shape.words * sizeof(uint4) + std::max(rows, words);
   return shape;
 }
 
 // The shape that keeps most warps on a multiprocessor, the first of equals; none when `bytes` is 0.
-Shape best_shape(const StageJob& job, const MatchArgs& args) {
+Shape best_shape(const StageJob& job, const MatchArgs& args, int keys) {
   constexpr int kShapes[][2] = {{4, 2}, {2, 2}, {2, 1}, {1, 1}};
   constexpr int kMostWarps = 16;  // by registers
   Shape best{};
   int most = 0;
   for (int queue : {24, 16}) {
     for (const auto& [across, down] : kShapes) {
-      const Shape shape = shape_of(args, across, down, queue);
+      const Shape shape = shape_of(args, across, down, keys, queue);
       if (shape.bytes > job.limits.shared_bytes) continue;
       const int warps = across * down;
       const int resident = std::min(job.blocks_that_fit(shape.bytes), kMostWarps / warps) * warps;
@@ -403,12 +486,13 @@ Shape best_shape(const StageJob& job, const MatchArgs& args) {
 }  // namespace
 
 bool match_tensor(const StageJob& job, const MatchArgs& args) {
-  const TensorArgs tensor{args, best_shape(job, args)};
+  const int keys = args.stage.group <= 4 * kParts ? 4 : 8;
+  const TensorArgs tensor{args, best_shape(job, args, keys)};
   const Shape& shape = tensor.shape;
   if (shape.bytes == 0) return false;
   const int wide = kSide * shape.across, high = kSide * shape.down;
   const dim3 blocks((args.grid.columns + wide - 1) / wide, (args.rows + high - 1) / high);
-  launch("BM3D matching on matrix units", match_blocks,
+  launch("BM3D matching on matrix units", keys == 4 ? match_blocks<4> : match_blocks<8>,
          {blocks, 32 * shape.across * shape.down, shape.bytes, job.method->stream}, tensor);
   return true;
 }

@@ -23,6 +23,7 @@ struct Shape {
   int width, height;             // of candidates
   int tile_stride, tile_height;  // in runs of four pixels, and in pixels
   int energy_stride;
+  int words;  // where best keys and queues begin, in 16 bytes
   size_t bytes;
 };
 

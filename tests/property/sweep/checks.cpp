@@ -265,8 +265,12 @@ class Checker {
     for (int32_t l = 0; l < noise.levels; ++l) {
       for (int32_t c = 0; c < noise.channels; ++c) {
         const double share = c == 0 ? params_.luma : params_.chroma;
-        strongest = std::max(strongest, double{noise.sigma[l][c]} * noise.strength[c] *
-                                            params_.strength / 100 * share / 100);
+        double sigma = double{noise.sigma[l][c]} * noise.strength[c];
+        // Layers that don't show the whole of their noise alone are averaged by what they differ by.
+        if (volume() && noise.between.known) {
+          sigma = std::max(sigma, double{noise.between.sigma[l][c]});
+        }
+        strongest = std::max(strongest, sigma * params_.strength / 100 * share / 100);
       }
     }
     // Of colours as they are, in the tone that is bent most.
