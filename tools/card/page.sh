@@ -22,8 +22,10 @@ grep -q '"device":"cuda' <<<"${runs[0]}" || {
   exit 1
 }
 machine="$(nproc) processor cores"
+version=$("$bench" --version) # "grainless 0.1.0", and the module's in a second line
+version=${version%%$'\n'*}
 printf '{"name": "an %s", "date": "%s", "machine": "%s, %s", "version": "%s", "command": "tools/card/page.sh", "runs": [\n' \
-  "$name" "$(date +%F)" "$name" "$machine" "$("$bench" --version)"
+  "$name" "$(date +%F)" "$name" "$machine" "Grainless ${version#* }"
 printf '%s' "${runs[0]}"
 printf ',\n%s' "${runs[@]:1}"
 printf '\n]}\n'

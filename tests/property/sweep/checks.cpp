@@ -181,10 +181,12 @@ class Checker {
 
   void check_report() {
     report_of_all_ = report_;
+    // Of a stack whose picture filter has nothing to do, on the processor.
+    const bool mean_alone = volume() && report_.tiles == 0;
     if (!report_.changed) {
       if (report_.note.empty()) fail("report", "nothing changed, and no reason is given");
       if (!same(result_, input_)) fail("report", "it says that nothing changed, and it did");
-    } else if (!report_.device.starts_with(engines_.device)) {
+    } else if (!mean_alone && !report_.device.starts_with(engines_.device)) {
       fail("report", "computed on " + report_.device);
     }
   }
