@@ -120,8 +120,9 @@ void run_channel(const StageJob& job, int c, const ProgressSpan& progress) {
   filter(job, c, progress);
   if (of_patches) return finish_channel_of_patches(job, c, patch_sums_ratio(*job.stage, c));
   finish_channel(job, c,
-                 first ? first_stage_sums(job.stage->group, job.stage->shrink[c]).ratio
-                       : kRemovedUnit / kWeightUnit);
+                 first   ? first_stage_sums(job.stage->group, job.stage->shrink[c]).ratio
+                 : ridge ? ridge_sums_ratio(*job.stage, c)
+                         : kRemovedUnit / kWeightUnit);
 }
 
 }  // namespace

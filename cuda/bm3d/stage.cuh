@@ -111,6 +111,9 @@ void finish_channel(const StageJob& job, int c, float ratio);
 void finish_channel_of_patches(const StageJob& job, int c, float ratio);
 float patch_sums_ratio(const Bm3dStage& stage, int c);
 
+// What finish_channel needs after the ridge filter (filter_ridge.cu).
+float ridge_sums_ratio(const Bm3dStage& stage, int c);
+
 // Fills job.match_plane, then job.groups (match.cu).
 void match_stage(const StageJob& job);
 
