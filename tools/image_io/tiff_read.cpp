@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+#include <unistd.h>
+
 #include <cstring>
 #include <span>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tiff_rows.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
