@@ -2,13 +2,14 @@
 """The procedure itself: arguments, run modes, messages, the report, Script-Fu, and the command line's result."""
 import os
 import pathlib
+import re
 import subprocess
 
 import numpy as np
 from gi.repository import Gimp, Gio
 
-from harness import (PDB, PROCEDURE, QUICK, SIGMA, SUCCESS, WORK, add_layer, call, denoise, load, native_bytes,
-                     native_pixels, new_image, noise_left)
+from harness import (PDB, PROCEDURE, QUICK, SIGMA, SUCCESS, WORK, add_layer, call, denoise, files_of_older_versions, load,
+                     native_bytes, native_pixels, new_image, noise_left)
 
 KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "shadows", "highlights", "detail",
         "impulse", "search", "patch", "step", "group", "transform", "matching", "stages", "centre", "weights", "noise", "scales",
@@ -140,20 +141,22 @@ def check_last_values():
 
 
 def check_settings_of_older_versions():
-    """The file that GIMP kept of the last dialog, as released versions wrote it (tests/compat)."""
-    compat = pathlib.Path(os.environ["GRAINLESS_TEST_DIR"]).parent / "compat"
-    files = sorted(compat.glob(f"*/GimpProcedureConfigRun-{PROCEDURE}.last"))
-    assert files
+    """The file that GIMP kept of the last dialog; the newest version's has every key."""
+    files = files_of_older_versions(f"GimpProcedureConfigRun-{PROCEDURE}.last")
+    written = re.findall(r"^\(([\w-]+) ", files[-1].read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(written) == sorted(KEYS), set(written) ^ set(KEYS)
     folder = pathlib.Path(Gimp.directory()) / "plug-in-settings"
     folder.mkdir(exist_ok=True)
     image = new_image()
-    expected, other = add_layer(image), add_layer(image)
+    expected = add_layer(image)
     arguments = {"method": "nlm", "quality": "fast", "auto_sigma": False, "sigma": 12.5, "strength": 80.0, "luma": 90.0,
-                 "chroma": 130.0, "detail": 20.0, "search": 9, "patch": 5, "centre": "one", "weights": "classic",
-                 "scales": "2", "device": "cpu"}
+                 "chroma": 130.0, "shadows": 150.0, "highlights": 60.0, "detail": 20.0, "impulse": "strong", "search": 9,
+                 "patch": 5, "centre": "one", "weights": "classic", "scales": "2", "device": "cpu"}
     denoise(image, [expected], **arguments)
-    denoise(image, [other], **(arguments | {"patch": 6}))
-    assert not np.array_equal(native_pixels(other), native_pixels(expected))
+    for key, value in {"patch": 6, "shadows": 100.0, "highlights": 100.0}.items():
+        other = add_layer(image)
+        denoise(image, [other], **(arguments | {key: value}))
+        assert not np.array_equal(native_pixels(other), native_pixels(expected)), key
     for file in files:
         layer = add_layer(image)
         (folder / file.name).write_bytes(file.read_bytes())

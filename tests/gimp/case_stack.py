@@ -2,13 +2,14 @@
 """The procedure for stacks: which layers it takes, what it refuses, and the command line's result."""
 import os
 import pathlib
+import re
 import subprocess
 
 import numpy as np
 from gi.repository import Gimp, Gio
 
-from harness import (PDB, SIGMA, SUCCESS, WORK, add_layer, call, denoise, get_pixels, load, native_bytes,
-                     native_pixels, new_image, noise_left)
+from harness import (PDB, SIGMA, SUCCESS, WORK, add_layer, call, denoise, files_of_older_versions, get_pixels, load,
+                     native_bytes, native_pixels, new_image, noise_left)
 
 STACK = "plug-in-grainless-denoise-stack"
 KEYS = ["method", "quality", "auto-sigma", "sigma", "strength", "luma", "chroma", "shadows", "highlights", "detail",
@@ -178,13 +179,13 @@ def check_last_values():
 
 def check_settings_of_older_versions():
     """As check_settings_of_older_versions of pictures."""
-    compat = pathlib.Path(os.environ["GRAINLESS_TEST_DIR"]).parent / "compat"
-    files = sorted(compat.glob(f"*/GimpProcedureConfigRun-{STACK}.last"))
-    assert files
+    files = files_of_older_versions(f"GimpProcedureConfigRun-{STACK}.last")
+    written = re.findall(r"^\(([\w-]+) ", files[-1].read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(written) == sorted(KEYS), set(written) ^ set(KEYS)
     image = new_image()
     expected = add_layers(image, 3)
     denoise(image, expected, **(QUICK | {"method": "nlm", "sigma": 12.5, "strength": 80.0, "luma": 90.0, "chroma": 130.0,
-                                         "detail": 20.0, "search": 5, "centre": "one", "weights": "classic", "depth": 2}))
+                                         "detail": 20.0, "search": 5, "patch": 3, "centre": "one", "weights": "classic", "depth": 2}))
     folder = pathlib.Path(Gimp.directory()) / "plug-in-settings"
     folder.mkdir(exist_ok=True)
     for file in files:

@@ -15,6 +15,7 @@ from gi.repository import Gegl, Gimp, Gio  # noqa: E402
 Gegl.init(None)
 PDB = Gimp.get_pdb()
 PROCEDURE = "plug-in-grainless-denoise"
+HERE = pathlib.Path(os.environ["GRAINLESS_TEST_DIR"])
 WORK = pathlib.Path(os.environ["GRAINLESS_TEST_WORK"])
 REPORT = pathlib.Path(os.environ["GRAINLESS_REPORT"])
 SUCCESS = Gimp.PDBStatusType.SUCCESS
@@ -153,6 +154,14 @@ def noise_left(drawable):
     colours = 3 if drawable.is_rgb() else 1
     clean = clean_picture(colours, drawable.get_width(), drawable.get_height())
     return 255 * float(np.sqrt(np.mean((pixels[:, 5:, :colours] - clean[:, 5:]) ** 2)))
+
+
+def files_of_older_versions(name):
+    """The file as released versions wrote it (tests/compat), those of the newest version last."""
+    folders = (path for path in (HERE.parent / "compat").iterdir() if path.is_dir())
+    files = [path / name for path in sorted(folders, key=lambda path: [int(part) for part in path.name.split(".")])]
+    assert files
+    return files
 
 
 def load(path):
