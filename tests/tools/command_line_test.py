@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -123,6 +124,25 @@ class Result(CommandLine):
                 report = json.loads(self.denoise(*options, "--metrics", metrics).stdout)
                 self.assertEqual(list(report), KEYS + keys + ["changed", "note"], (options, metrics))
         self.refuse(*noise, "--metrics", "mse", words=["metrics", "mse"])
+
+    @posix
+    def test_in_place_for_raw_converters(self):
+        """The script of docs/batch.md, which darktable and RawTherapee call with a TIFF file."""
+        self.need_library("a photo.tif")
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "batch.md").read_text(encoding="utf-8")
+        for name, text in (("in-place", re.search(r"```sh\n(.*?)```", page, re.DOTALL)[1]),
+                           ("grainless", f'#!/bin/sh\nexec "{GRAINLESS}" "$@"\n')):
+            (self.path / name).write_text(text, encoding="utf-8")
+            (self.path / name).chmod(0o755)
+        before = (self.path / "a photo.tif").read_bytes()
+        (self.path / "in.pgm").unlink()
+        with unittest.mock.patch.dict(os.environ, PATH=f"{self.path}:{os.environ['PATH']}"):
+            result = self.run_program("a photo.tif", program=self.path / "in-place")
+            broken = self.run_program("in-place", program=self.path / "in-place")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(broken.returncode, 1, broken.stderr)
+        self.assertEqual(self.names(), ["a photo.tif", "grainless", "in-place"])
+        self.assertNotEqual((self.path / "a photo.tif").read_bytes(), before)
 
     def test_reference(self):
         (self.path / "clean.pgm").write_bytes(
@@ -392,8 +412,11 @@ class Presets(CommandLine):
         self.assertEqual(self.pixels("--preset", "Strong"), strong)
 
     def test_presets_of_older_versions(self):
-        folders = sorted(path for path in (pathlib.Path(__file__).parents[1] / "compat").iterdir() if path.is_dir())
-        self.assertTrue(folders)
+        folders = [path for path in (pathlib.Path(__file__).parents[1] / "compat").iterdir() if path.is_dir()]
+        folders.sort(key=lambda path: [int(part) for part in path.name.split(".")])
+        newest = re.findall(r"^([\w-]+) = ", (folders[-1] / "every-key.preset").read_text(encoding="utf-8"), re.MULTILINE)
+        known = re.findall(r"^  --([\w-]+) VALUE", self.run_program("--help").stdout, re.MULTILINE)
+        self.assertEqual(sorted([*newest, "depth", "device", "memory"]), sorted(known))
         for preset in (folder / "every-key.preset" for folder in folders):
             lines = [line.split(" = ") for line in preset.read_text(encoding="utf-8").splitlines()[1:]]
             options = [word for key, value in lines for word in (f"--{key}", value)]
