@@ -50,6 +50,20 @@ class Release(unittest.TestCase):
         self.assertTrue(changelog.startswith("grainless (7.2.0-0grainless1) unstable"), changelog)
         self.assertIn("Sun, 03 Feb 2030 12:00:00 +0000", changelog)
 
+    def test_a_version_that_the_changelogs_name_already(self):
+        """As the first one, which was packaged before it was released: each names it once, with the new date."""
+        self.announce("7.1.0")
+        self.assertEqual(self.release("7.1.0").returncode, 0)
+        news = self.root / "NEWS.md"
+        news.write_text(news.read_text(encoding="utf-8").replace("(2030-02-03)", "(unreleased)"), encoding="utf-8")
+        self.assertEqual(self.release("7.1.0", "2030-02-04").returncode, 0)
+        for path, day in (("rpm/grainless.spec", "Mon Feb 04 2030"), ("debian/changelog", "Mon, 04 Feb 2030"),
+                          ("org.gimp.GIMP.Plugin.Grainless.metainfo.xml", 'date="2030-02-04"')):
+            text = (self.root / "packaging" / path).read_text(encoding="utf-8")
+            self.assertEqual((text.count("7.1.0-"), text.count(day)), (0 if path.endswith("xml") else 1, 1), text)
+            self.assertNotIn("Feb 03", text)
+        self.check_metadata()
+
     def test_new_addresses(self):
         """Two releases: the first brings a home page, the second another one."""
         for version, page in (("7.1.0", "https://one.example/"), ("7.2.0", "https://two.example/")):

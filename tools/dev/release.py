@@ -82,6 +82,15 @@ def debian_changelog(root, version, day, maintainer):
     path.write_text(entry + old, encoding="utf-8")
 
 
+def rpm_changelog(path, version, heading):
+    """As debian_changelog()."""
+    known = rf"^\* .* - {re.escape(version)}-1$"
+    if re.search(known, path.read_text(encoding="utf-8"), re.MULTILINE):
+        replace(path, known, heading)
+    else:
+        replace(path, r"^%changelog$", f"%changelog\n{heading}\n- New release.\n")
+
+
 def metainfo(root, version, date):
     path = root / METAINFO
     release = f'    <release version="{version}" date="{date}"/>\n'
@@ -101,11 +110,7 @@ def main():
     replace(root / "meson.build", r"^  version: '.*',$", f"  version: '{version}',")
     replace(root / "NEWS.md", r"^## .*$", f"## {version} ({date})")
     replace(root / "packaging/rpm/grainless.spec", r"^Version:.*$", f"Version:        {version}")
-    replace(
-        root / "packaging/rpm/grainless.spec",
-        r"^%changelog$",
-        f"%changelog\n* {day:%a %b %d %Y} {maintainer} - {version}-1\n- New release.\n",
-    )
+    rpm_changelog(root / "packaging/rpm/grainless.spec", version, f"* {day:%a %b %d %Y} {maintainer} - {version}-1")
     debian_changelog(root, version, day, maintainer)
     metainfo(root, version, date)
     replace(
