@@ -130,7 +130,7 @@ prepare_python() {
 
 use_built_tools() {
     use_cuda_toolkit
-    if [[ ! -d $stage ]]; then step "nothing is built yet: './dev build' does that"; fi
+    if [[ ! -d $stage && ! ${GRAINLESS_GIMP:-} ]]; then step "nothing is built yet: './dev build' does that"; fi
     export PATH=$stage/usr/bin:$meson_dir/tools:$PATH
     export GRAINLESS_MODULE_DIR=$plug_ins/grainless
 }
