@@ -253,7 +253,7 @@ def check_file():
 
 
 def check_files_of_older_versions():
-    """XCF files with the effect, as released versions wrote them: values and pixels; the newest has each key unlike the default."""
+    """XCF files with the effect, as released versions wrote them: values and pixels. The newest has no key's default."""
     files = files_of_older_versions("effect.xcf")
     for file in files:
         image = load(file)

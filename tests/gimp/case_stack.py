@@ -185,7 +185,8 @@ def check_settings_of_older_versions():
     image = new_image()
     expected = add_layers(image, 3)
     denoise(image, expected, **(QUICK | {"method": "nlm", "sigma": 12.5, "strength": 80.0, "luma": 90.0, "chroma": 130.0,
-                                         "detail": 20.0, "search": 5, "patch": 3, "centre": "one", "weights": "classic", "depth": 2}))
+                                         "detail": 20.0, "search": 5, "patch": 3, "centre": "one", "weights": "classic",
+                                         "depth": 2}))
     folder = pathlib.Path(Gimp.directory()) / "plug-in-settings"
     folder.mkdir(exist_ok=True)
     for file in files:
