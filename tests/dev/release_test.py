@@ -65,13 +65,17 @@ class Release(unittest.TestCase):
         self.check_metadata()
 
     def test_new_addresses(self):
-        """Two releases: the first brings a home page, the second another one."""
+        """Two releases: the first brings a home page with pictures, the second another one."""
+        shutil.copytree(ROOT / "docs" / "manual", self.root / "docs" / "manual", dirs_exist_ok=True)
         for version, page in (("7.1.0", "https://one.example/"), ("7.2.0", "https://two.example/")):
             (self.root / "packaging/addresses.json").write_text(
-                json.dumps({"maintainer": "A Packager <packager@one.example>", "homepage": page}), encoding="utf-8")
+                json.dumps({"maintainer": "A Packager <packager@one.example>", "homepage": page,
+                            "pictures": page + "manual/"}), encoding="utf-8")
             self.announce(version)
             self.assertEqual(self.release(version).returncode, 0)
             self.check_metadata()
+            metainfo = (self.root / "packaging/org.gimp.GIMP.Plugin.Grainless.metainfo.xml").read_text(encoding="utf-8")
+            self.assertEqual((metainfo.count("<screenshots>"), metainfo.count(f"<image>{page}manual/")), (1, 3), metainfo)
 
     def test_refusals(self):
         before = {path: path.read_bytes() for path in self.root.rglob("*") if path.is_file()}

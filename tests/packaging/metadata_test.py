@@ -46,6 +46,16 @@ class Metadata(unittest.TestCase):
             found = re.findall(pattern, read("packaging", *path), re.MULTILINE)
             self.assertEqual(found, [known["homepage"]] if known["homepage"] else [], path)
 
+    def test_screenshots(self):
+        """Of the manual's pictures, below the address that addresses.json names; without one there are none."""
+        address = json.loads(read("packaging", "addresses.json"))["pictures"]
+        metainfo = xml.etree.ElementTree.parse(PACKAGING / "org.gimp.GIMP.Plugin.Grainless.metainfo.xml")
+        images = [image.text for image in metainfo.iterfind("screenshots/screenshot/image")]
+        self.assertEqual(bool(images), bool(address))
+        for image in images:
+            self.assertEqual(image.rpartition("/")[0], address.rstrip("/"))
+            self.assertTrue((ROOT / "docs" / "manual" / image.rpartition("/")[2]).exists(), image)
+
     def test_flatpak_extension(self):
         manifest = json.loads(read("packaging", "flatpak", "org.gimp.GIMP.Plugin.Grainless.json"))
         self.assertEqual((manifest["id"], manifest["branch"]), ("org.gimp.GIMP.Plugin.Grainless", "3"))

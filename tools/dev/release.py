@@ -4,7 +4,8 @@
 
 DATE is YYYY-MM-DD. NEWS.md must begin with a section of this version, marked "(unreleased)"; its
 text goes to the file NOTES. Who maintains the packages, and the project's home page where it has
-one, packaging/addresses.json says for all of them.
+one, packaging/addresses.json says for all of them; and below which address the pictures of
+docs/manual can be fetched, which makes them the screenshots of software centres.
 """
 
 import datetime
@@ -25,6 +26,13 @@ grainless ({version}-0grainless1) unstable; urgency=medium
  -- {maintainer}  {date}
 
 """
+
+
+SCREENSHOTS = {
+    "dialog.png": "The dialog, with the original on the left of the line and the result on its right",
+    "removed-noise.png": "The noise that was removed",
+    "stack.png": "A burst of photographs, denoised together",
+}
 
 
 def replace(path, pattern, text):
@@ -65,7 +73,22 @@ def addresses(root):
         if page:
             before = {"control": r"^(?=Rules-)", "grainless.spec": r"^(?=Source0:)"}
             replace(path, before.get(path.name, r"^(?=  <releases>)"), field)
+    screenshots(root / METAINFO, known["pictures"])
     return maintainer
+
+
+def screenshots(path, address):
+    """None without an address: AppStream knows no pictures of the package's own."""
+    old = path.read_text(encoding="utf-8")
+    old = re.sub(r"^  <screenshots>\n.*^  </screenshots>\n", "", old, flags=re.MULTILINE | re.DOTALL)
+    path.write_text(old, encoding="utf-8")
+    if not address:
+        return
+    text = "  <screenshots>\n"
+    for kind, (name, caption) in zip([' type="default"', "", ""], SCREENSHOTS.items()):
+        image = f"{address.rstrip('/')}/{name}"
+        text += f"    <screenshot{kind}>\n      <caption>{caption}</caption>\n      <image>{image}</image>\n    </screenshot>\n"
+    replace(path, r"^(?=  <releases>)", text + "  </screenshots>\n")
 
 
 def debian_changelog(root, version, day, maintainer):
