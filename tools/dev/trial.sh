@@ -1,10 +1,9 @@
-# The packages in a Debian that has none of the tools they were built with, and the archive, one binary for both, in one with
-# GIMP 3.2, too (sourced, never run).
+# The packages in a Debian that has none of the tools they were built with, and in the next one, with GIMP 3.2: the same binaries
+# for both (sourced, never run).
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # build, checkout…: ./dev's
 
 trial=$build/package/trial
-trial_name="Debian 13"
 
 in_trial() {
     local -a sudo=()
@@ -41,11 +40,7 @@ try_portable() { # SERIES
     [[ ! -e $home/.config/GIMP/$1/plug-ins/grainless ]] || die "install.sh --uninstall left something behind"
 }
 
-# The archive first: what the packages bring along must not help it.
-try_packages() {
-    step "making a clean Debian 13 with nothing but GIMP"
-    bootstrap trixie "$trial" gimp ca-certificates
-    try_portable 3.0
+try_debian_packages() {
     local -a files=("$build"/package/out/{gimp-grainless,grainless}_*.deb)
     local module
     for module in "$build"/package/out/gimp-grainless-cuda_*.deb; do
@@ -53,22 +48,32 @@ try_packages() {
     done
     in_trial apt-get -qq update
     in_trial env DEBIAN_FRONTEND=noninteractive apt-get -y --no-install-recommends install "${files[@]}" >&2 ||
-        die "apt could not install the packages in a clean Debian 13"
+        die "apt could not install the packages in a clean $trial_name"
     rm -rf -- "$build/package/trial-home"
     mkdir -p "$build/package/trial-home"
     denoise_in_trial deb "$build/package/trial-home"
     in_trial grainless --sigma 10 --json "$build/package/photo.jpg" -o "$build/package/photo-tool.png" >&2 ||
-        die "grainless did not run in a clean Debian 13"
+        die "grainless did not run in a clean $trial_name"
     # The module loads without a driver, and says its version.
     if [[ ${files[*]} == *cuda* ]] && ! in_trial grainless --version | grep -q '^CUDA module: [0-9]'; then
-        die "the CUDA module does not load in a clean Debian 13"
+        die "the CUDA module does not load in a clean $trial_name"
     fi
-    step "tried in a clean Debian 13: grainless"
+    step "tried in a clean $trial_name: grainless"
     in_trial env DEBIAN_FRONTEND=noninteractive apt-get -y purge 'gimp-grainless*' grainless >&2
+}
+
+# The archive first: what the packages bring along must not help it.
+try_in() { # SUITE SERIES NAME
+    trial_name=$3
+    step "making a clean $trial_name with nothing but GIMP $2"
+    bootstrap "$1" "$trial" gimp ca-certificates
+    try_portable "$2"
+    try_debian_packages
     remove_tree "$trial"
-    trial_name="Debian forky, with GIMP 3.2"
-    step "making a clean $trial_name"
-    bootstrap forky "$trial" gimp ca-certificates
-    try_portable 3.2
-    remove_tree "$trial"
+}
+
+# What Debian 13 built serves the next Debian, too.
+try_packages() {
+    try_in trixie 3.0 "Debian 13"
+    try_in forky 3.2 "Debian forky"
 }
