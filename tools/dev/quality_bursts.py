@@ -37,6 +37,15 @@ def shake(pixels):
     return scene
 
 
+def drift(pixels):
+    """Slantwise, a frame."""
+
+    def scene(clean, frame, seed):
+        return shifted(clean, 0.6 * pixels * frame, 0.8 * pixels * frame) if frame else clean
+
+    return scene
+
+
 def water(clean, frame, seed):
     flowing, shore = clean.copy(), clean.shape[0] // 2
     flowing[shore:] = numpy.roll(clean[shore:], 17 * frame, axis=1)
