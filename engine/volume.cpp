@@ -2,6 +2,7 @@
 #include "volume.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "engine/noise/black_lift.h"
@@ -12,7 +13,8 @@ namespace grainless {
 namespace {
 
 constexpr int32_t kMeasuredLayers = 9;
-constexpr int32_t kLeastTiles = 16;  // of a layer: what a picture of 512 x 512 has
+constexpr double kMostOverLeft = 1.1;  // sigma of a layer that others doubt
+constexpr int32_t kLeastTiles = 16;    // of a layer: what a picture of 512 x 512 has
 
 // Slabs with fewer voxels leave a large card partly idle.
 constexpr int64_t kSharedVoxels = int64_t{1} << 22;
@@ -110,33 +112,57 @@ std::vector<int32_t> measured_layers(int32_t count) {
   return layers;
 }
 
-NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind kind,
-                                 ThreadPool& pool, const Callbacks& callbacks) {
-  const std::vector<int32_t> measured = measured_layers(static_cast<int32_t>(layers.size()));
-  const auto count = static_cast<float>(measured.size());
-  const int32_t tiles = std::max(kLeastTiles, kSampleTiles / static_cast<int32_t>(measured.size()));
+double most_agreed(const std::vector<NoiseModel>& found) {
+  constexpr float kMostOver = 1.5f, kAgree = 3.0f;  // 8-bit steps: as little as does no harm
+  std::vector<float> luma;
+  for (const NoiseModel& noise : found) luma.push_back(noise.sigma[0][0]);
+  const auto middle = luma.begin() + static_cast<ptrdiff_t>((luma.size() - 1) / 2);
+  std::nth_element(luma.begin(), middle, luma.end());
+  return std::max(kMostOver * *middle, kAgree);
+}
+
+NoiseModel mean_noise(const std::vector<NoiseModel>& found, double most) {
   NoiseModel mean;
-  int32_t white[kMaxChannels] = {};
-  mean.channels = layers[measured.front()].format.colours();
+  mean.channels = found.front().channels;
   std::fill_n(mean.strength, kMaxChannels, 0.0f);
-  for (const int32_t z : measured) {
-    const NoiseModel noise = estimate_noise(layers[z], kind, pool, callbacks, tiles);
-    mean.levels = noise.levels;
+  int32_t count = 0, white[kMaxChannels] = {};
+  for (const NoiseModel& noise : found) {
     mean.confidence = std::max(mean.confidence, noise.confidence);
+    if (noise.sigma[0][0] > most) continue;
+    ++count;
+    mean.levels = noise.levels;
     for (int32_t c = 0; c < mean.channels; ++c) {
-      for (int32_t l = 0; l < noise.levels; ++l) mean.sigma[l][c] += noise.sigma[l][c] / count;
-      mean.strength[c] += noise.strength[c] / count;
+      for (int32_t l = 0; l < noise.levels; ++l) mean.sigma[l][c] += noise.sigma[l][c];
+      mean.strength[c] += noise.strength[c];
       white[c] += noise.white[c] ? 1 : 0;
     }
   }
+  for (int32_t c = 0; c < mean.channels; ++c) {
+    for (int32_t l = 0; l < mean.levels; ++l) mean.sigma[l][c] /= static_cast<float>(count);
+    mean.strength[c] /= static_cast<float>(count);
+    mean.white[c] = 2 * white[c] > count;
+  }
+  return mean;
+}
+
+NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind kind,
+                                 ThreadPool& pool, const Callbacks& callbacks) {
+  const std::vector<int32_t> measured = measured_layers(static_cast<int32_t>(layers.size()));
+  const int32_t tiles = std::max(kLeastTiles, kSampleTiles / static_cast<int32_t>(measured.size()));
+  std::vector<NoiseModel> found;
   std::vector<Sample> samples;
-  for (const int32_t z : measured)
+  for (const int32_t z : measured) {
+    found.push_back(estimate_noise(layers[z], kind, pool, callbacks, tiles));
     samples.push_back(take_sample(layers[z], pool, callbacks, tiles));
+  }
+  double most = most_agreed(found);
+  const auto disagrees = [&](const NoiseModel& noise) { return noise.sigma[0][0] > most; };
+  if (std::any_of(found.begin(), found.end(), disagrees)) {
+    most = std::max(most, kMostOverLeft * std::sqrt(variance_left(samples)));
+  }
+  NoiseModel mean = mean_noise(found, most);
   measure_layers(samples, mean);
   mean.lift = measure_lift(samples, {});
-  for (int32_t c = 0; c < mean.channels; ++c) {
-    mean.white[c] = 2 * white[c] > static_cast<int32_t>(measured.size());
-  }
   return mean;
 }
 

@@ -44,6 +44,11 @@ class VolumeWork final : public TileWork {
   std::vector<MutableImage> targets_;
 };
 
+// Sigma of luma on which at least half of the layers agree.
+double most_agreed(const std::vector<NoiseModel>& found);
+// Of layers' own models, the mean of those that found no more: one that did took texture for noise.
+NoiseModel mean_noise(const std::vector<NoiseModel>& found, double most);
+
 // The mean of what the measured_layers() say of their noise; white where most of them are, and as
 // sure as the least sure of them.
 NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind kind,

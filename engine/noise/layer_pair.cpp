@@ -8,7 +8,7 @@
 namespace grainless {
 namespace {
 
-constexpr int32_t kSide = 16;  // of a block, pixels
+constexpr int32_t kSide = kLeftSide;  // of a block
 
 // The block's mean luma, and how much its parts differ.
 double tone_of(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y, double& structure) {
@@ -66,18 +66,45 @@ class Squares {
       first_.push_back(motions_.size());
       for (int32_t row = 0; row < squares_along(tile.height); ++row) {
         for (int32_t column = 0; column < squares_along(tile.width); ++column) {
-          motions_.push_back(
-              compare_square(tile, b.tiles[t], column * kMotionSide, row * kMotionSide));
+          const int32_t x = column * kMotionSide, y = row * kMotionSide;
+          motions_.push_back(compare_square(tile, b.tiles[t], x, y));
+          displacements_.push_back(find_displacement(tile, b.tiles[t], x, y));
         }
       }
     }
+    forgive_coarseness(motions_);
     forgive_shake(known, next, motions_);
   }
-  SquareState at(const Sample& a, size_t tile, int32_t x, int32_t y) const {
-    const int32_t columns = squares_along(a.tiles[tile].width), column = x / kMotionSide;
-    const int32_t rows = squares_along(a.tiles[tile].height), row = y / kMotionSide;
-    if (column >= columns || row >= rows) return SquareState::kUnknown;
-    return motions_[first_[tile] + static_cast<size_t>(row * columns + column)].state;
+  // Sets what the square that holds a block says of it, if there is one.
+  void judge(const Sample& a, const Sample& b, size_t t, int32_t x, int32_t y,
+             PairBlock& block) const {
+    const SampleTile& tile = a.tiles[t];
+    const int32_t columns = squares_along(tile.width), column = x / kMotionSide;
+    const int32_t rows = squares_along(tile.height), row = y / kMotionSide;
+    if (column >= columns || row >= rows) return;
+    const size_t square = first_[t] + static_cast<size_t>(row * columns + column);
+    const Displacement& by = displacements_[square];
+    block.state = motions_[square].state;
+    block.traced = by.known && left_of_block(tile, b.tiles[t], by, a.channels, x, y, block.left);
+  }
+  // Most of the squares that show a displacement show about the same.
+  bool together() const {
+    constexpr size_t kFewest = 4;
+    constexpr double kMost = 0.75, kApart = 0.15, kApartShare = 0.05;
+    std::vector<double> right, down;
+    for (const Displacement& by : displacements_) {
+      if (!by.sure) continue;
+      right.push_back(by.right + by.more_right);
+      down.push_back(by.down + by.more_down);
+    }
+    if (right.size() < kFewest) return false;
+    const double x = median(right), y = median(down);
+    const double apart = kApart + kApartShare * std::hypot(x, y);
+    size_t near = 0;
+    for (size_t i = 0; i < right.size(); ++i) {
+      near += std::hypot(right[i] - x, down[i] - y) <= apart ? 1 : 0;
+    }
+    return static_cast<double>(near) >= kMost * static_cast<double>(right.size());
   }
   int64_t count(SquareState state) const {
     return std::count_if(motions_.begin(), motions_.end(),
@@ -96,6 +123,7 @@ class Squares {
  private:
   std::vector<size_t> first_;  // of each tile
   std::vector<SquareMotion> motions_;
+  std::vector<Displacement> displacements_;
 };
 
 }  // namespace
@@ -111,6 +139,7 @@ LayerPair compare_layers(const Sample& a, const Sample& b, double known, bool ne
       [](const SquareMotion& motion) { return std::hypot(motion.right, motion.down); });
   pair.hidden = known < kHiddenNoise * squares.median_of(
                                            [](const SquareMotion& motion) { return motion.noise; });
+  pair.together = squares.together();
   for (size_t t = 0; t < tiles; ++t) {
     const SampleTile &one = a.tiles[t], &other = b.tiles[t];
     for (int32_t y = 0; y + kSide <= one.height; y += kSide) {
@@ -118,7 +147,7 @@ LayerPair compare_layers(const Sample& a, const Sample& b, double known, bool ne
         if (count_state(one, x, y, kSide, kInvalid) > 0) continue;
         if (count_state(other, x, y, kSide, kInvalid) > 0) continue;
         pair.blocks.push_back(block_of(one, other, a.channels, x, y));
-        pair.blocks.back().state = squares.at(a, t, x, y);
+        squares.judge(a, b, t, x, y, pair.blocks.back());
       }
     }
   }

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "displacement.h"
 #include "model.h"
 #include "motion.h"
 #include "sample.h"
@@ -15,6 +16,8 @@ struct PairBlock {
   SquareState state;  // of the square that holds it; unknown where none does
   double structure;   // variance of luma's means of 4 x 4 pixels
   double variance[kSampleLevels][kMaxChannels];  // of the difference, halved
+  bool traced;                                   // its square's displacement is known
+  Left left;                                     // what that leaves of the variance
 };
 
 struct LayerPair {
@@ -23,6 +26,7 @@ struct LayerPair {
   double share = 0, pixels = 0;    // of the difference, explained by a displacement of so many:
                                    // the squares' medians
   bool hidden = false;             // they differ by far more than the noise that each shows
+  bool together = false;           // all that shows a displacement shows the same
 };
 
 // Of the same parts of two layers, `next` to each other or not, whose luma shows noise of the

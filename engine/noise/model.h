@@ -88,6 +88,8 @@ struct NoiseModel {
   // sixteenth of the brightness range, and their root mean over all noise.
   float tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   float unevenness = 1;
+  // The same by which layers are told apart: of what has not moved.
+  float layer_tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   // The layers surely stand still: what they differ by is noise, wherever it is.
   bool still = false;
   LayerDifference between;

@@ -12,6 +12,7 @@ namespace {
 // quarter resolution. Measured on bursts of simulated cameras (docs/quality.md).
 constexpr double kMostMotion[kSampleLevels] = {0.01, 0.02, 0.04};
 constexpr double kMostAtQuarter = 0.2;
+constexpr size_t kFewestFine = 4;  // one of so many squares
 // Normal noise has 3; of 64 such bursts' 36 squares one had 14. Stars or rain, one pixel of a
 // hundred and each layer's elsewhere, have 50.
 constexpr double kMostKurtosis = 16;
@@ -22,7 +23,7 @@ constexpr double kMostKurtosis = 16;
 struct Shake {
   double share, pixels, spread, apart;
 };
-constexpr Shake kKnownNoise{0.12, 0.6, 0.12, 0.3}, kHiddenBetween{0.4, 0.6, 0.12, 0.3},
+constexpr Shake kKnownNoise{0.12, 0.6, 0.12, 0.3}, kHiddenBetween{0.4, 0.9, 0.12, 0.3},
     kHiddenFurther{0.5, 0.9, 0.12, 0.3};
 // Of the variance that layers differ by: one that alone shows more of it took texture for noise.
 constexpr double kMistaken = 2;
@@ -49,6 +50,7 @@ struct Comparison {
   double kurtosis = 0;         // of its values
   double share = 0;            // of it that one displacement explains
   double right = 0, down = 0;  // which, in pixels of that level
+  double blur = 0;             // and its deviation
 };
 
 // Gradients are those of the mean, so that the noise of neither layer speaks for motion.
@@ -94,6 +96,8 @@ Comparison compare(const SampleTile& a, const SampleTile& b, int32_t level, cons
   if (determinant > 1e-6 * xx * yy) {
     result.right = (yy * xd - xy * yd) / determinant;
     result.down = (xx * yd - xy * xd) / determinant;
+    const double left = std::max(0.0, dd - both) / std::max(1, count);
+    result.blur = std::sqrt(left * std::max(xx, yy) / determinant);
   }
   return result;
 }
@@ -119,49 +123,71 @@ SquareMotion compare_square(const SampleTile& a, const SampleTile& b, int32_t x,
   // Of fewer pixels' noise a displacement explains more.
   const double fewer = kMotionSide * kMotionSide / (1.0 * part.width * part.height);
   double energy[kSampleLevels], left[kSampleLevels];  // which no displacement explains
-  bool moved = false;
   for (int32_t l = 0; l < kSampleLevels; ++l) {
     const Comparison found = compare(a, b, l, part.at(l));
     energy[l] = found.energy;
     left[l] = (1 - found.share) * found.energy;
-    if (l == 0) {
-      motion.noise = 0.5 * left[0];
-      motion.other = found.kurtosis > kMostKurtosis;
-    }
+    if (l == 0) motion.dots = found.kurtosis > kMostKurtosis;
     motion.share = std::max(motion.share, found.share);
-    moved = moved || found.share > kMostMotion[l] * fewer;
+    motion.moved = motion.moved || found.share > kMostMotion[l] * fewer;
     if (l != 1) continue;
     motion.right = 2 * found.right;
     motion.down = 2 * found.down;
+    motion.blur = 2 * found.blur;
   }
   if (energy[0] <= 0) return motion;
-  const bool changed = moved || motion.other || energy[2] > kMostAtQuarter * energy[0];
-  motion.state = changed ? SquareState::kChanged : SquareState::kStill;
-  motion.other = motion.other || left[2] > kMostAtQuarter * left[0];
+  motion.noise = 0.5 * left[0];
+  motion.quarter = 0.5 * left[kSampleLevels - 1];
+  motion.coarse = motion.quarter > kMostAtQuarter * motion.noise;
+  const bool changed = energy[kSampleLevels - 1] > kMostAtQuarter * energy[0];
+  motion.state = motion.moved || motion.dots || motion.coarse || changed ? SquareState::kChanged
+                                                                         : SquareState::kStill;
   return motion;
+}
+
+void forgive_coarseness(std::vector<SquareMotion>& squares) {
+  std::vector<double> fine;
+  size_t known = 0;
+  for (const SquareMotion& square : squares) {
+    if (square.state == SquareState::kUnknown) continue;
+    ++known;
+    if (!square.coarse && !square.dots) fine.push_back(square.quarter);
+  }
+  if (fine.empty() || kFewestFine * fine.size() < known) return;
+  const double most = median(std::move(fine));
+  for (SquareMotion& square : squares) {
+    if (!square.coarse || square.dots || square.quarter > most) continue;
+    square.coarse = false;
+    if (!square.moved) square.state = SquareState::kStill;
+  }
 }
 
 void forgive_shake(double known, bool next, std::vector<SquareMotion>& squares) {
   constexpr size_t kFewest = 4;
-  std::vector<double> right, down, shares, noise;
+  std::vector<double> right, down, shares, noise, blur;
   for (const SquareMotion& square : squares) {
     if (square.state == SquareState::kUnknown) continue;
-    right.push_back(square.right);
-    down.push_back(square.down);
     shares.push_back(square.share);
     noise.push_back(square.noise);
+    if (!square.moved) continue;  // too flat, or too noisy, to show by what
+    right.push_back(square.right);
+    down.push_back(square.down);
+    blur.push_back(square.blur);
   }
-  if (shares.size() < kFewest) return;
+  if (right.size() < kFewest) return;
   const double differing = median(noise);
   const bool plausible = known >= kHiddenNoise * differing && known <= kMistaken * differing;
   const Shake& most = plausible ? kKnownNoise : next ? kHiddenBetween : kHiddenFurther;
   const double x = median(right), y = median(down);
   if (median(shares) > most.share || std::hypot(x, y) > most.pixels) return;
-  if (std::max(spread(right, x), spread(down, y)) > most.spread) return;
+  // Noise of neighbouring pixels is alike: it blurs twice as much, half of the squares by two
+  // thirds of a deviation.
+  const double blurred = 4.0 / 3 * median(std::move(blur));
+  if (std::max(spread(right, x), spread(down, y)) > most.spread + blurred) return;
   for (SquareMotion& square : squares) {
-    if (square.state != SquareState::kChanged || square.other) continue;
+    if (square.state != SquareState::kChanged || square.dots || square.coarse) continue;
     if (square.share > kOneMore * most.share) continue;
-    if (std::hypot(square.right - x, square.down - y) > most.apart) continue;
+    if (std::hypot(square.right - x, square.down - y) > most.apart + 3 * blurred) continue;
     square.state = SquareState::kShaken;
   }
 }

@@ -28,7 +28,11 @@ struct SquareMotion {
   double share = 0;  // of the difference that one displacement explains, at most of levels
   double right = 0, down = 0;  // that displacement at half resolution, in pixels of full resolution
   double noise = 0;            // variance, of one layer, that none explains
-  bool other = false;          // differs in few pixels, or coarsely without a displacement
+  double quarter = 0;          // the same at quarter resolution
+  bool moved = false;          // a displacement explains more than it would of noise
+  bool dots = false;           // differs in few pixels
+  bool coarse = false;         // as much at quarter resolution as pictures do, displacement or not
+  double blur = 0;             // deviation of right and down, by what no displacement explains
 };
 
 // Of the square of kMotionSide pixels at (x, y) of full resolution, a multiple of 4, or as much of
@@ -38,6 +42,11 @@ struct SquareMotion {
 // at quarter resolution as pictures do and noise doesn't, or where few of its pixels differ by
 // much.
 SquareMotion compare_square(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y);
+
+// Demosaicing and noise reduction make noise coarse, the latter where a picture is flat: squares
+// that differ coarsely, but by no more than others, which don't, have at quarter resolution, are no
+// longer coarse, and stand still unless they moved.
+void forgive_coarseness(std::vector<SquareMotion>& squares);
 
 // A camera held by hand, or frames that were aligned: all squares are displaced alike, by a part of
 // a pixel. Where that explains little of what they differ by, their mean is better than each of

@@ -60,13 +60,20 @@ double median_of_flattest(const Blocks& blocks, int32_t level, const NoiseModel&
 }
 
 // The variance that a share of the blocks keeps to.
-double quantile_of(const Blocks& blocks, int32_t level, int32_t channel, double share) {
+template <typename Of>
+double quantile_of(const Blocks& blocks, int32_t level, int32_t channel, double share,
+                   const Of& of) {
   std::vector<double> variances;
-  for (const PairBlock* block : blocks) variances.push_back(block->variance[level][channel]);
+  for (const PairBlock* block : blocks) variances.push_back(of(*block)[level][channel]);
   const auto last = static_cast<double>(variances.size() - 1);
   const auto at = variances.begin() + static_cast<ptrdiff_t>(share * last + 0.5);
   std::nth_element(variances.begin(), at, variances.end());
   return *at;
+}
+
+double quantile_of(const Blocks& blocks, int32_t level, int32_t channel, double share) {
+  return quantile_of(blocks, level, channel, share,
+                     [](const PairBlock& block) { return block.variance; });
 }
 
 // Tones that few blocks have, or that moved, take what those beside them show.
@@ -128,8 +135,10 @@ Difference difference_of(const std::vector<LayerPair>& pairs, int32_t channels) 
 
 // Motion goes on from layer to layer. Pictures have most of their contrast in large features, and
 // noise doesn't: what moved, or changed its brightness, shows at quarter resolution.
+constexpr double kMostAtQuarter = 0.4;
+
 bool is_noise(const Difference& near, const Difference& far) {
-  constexpr double kSteadyShare = 0.75, kMostFurther = 1.08, kMostAtQuarter = 0.4;
+  constexpr double kSteadyShare = 0.75, kMostFurther = 1.08;
   const double luma = near.variance[0][0];
   return near.steady >= kSteadyShare * near.blocks && luma > 0 &&
          (far.steady == 0 || far.variance[0][0] <= kMostFurther * luma) &&
@@ -194,9 +203,116 @@ void measure_still(const std::vector<LayerPair>& near, const std::vector<LayerPa
   }
 }
 
+// Of layers that were displaced: what is left of their differences when that is undone.
+std::vector<LayerPair> undone(const std::vector<LayerPair>& pairs) {
+  std::vector<LayerPair> result = pairs;
+  for (LayerPair& pair : result) {
+    if (!pair.together) continue;
+    for (PairBlock& block : pair.blocks) {
+      if (!block.traced || block.state != SquareState::kChanged) continue;
+      block.state = SquareState::kShaken;
+      const double* left = &block.left.variance[0][0];
+      std::copy(left, left + kSampleLevels * kMaxChannels, &block.variance[0][0]);
+    }
+  }
+  return result;
+}
+
+double left_of(const Blocks& blocks, int32_t level, int32_t channel, double share) {
+  return quantile_of(blocks, level, channel, share,
+                     [](const PairBlock& block) { return block.left.variance; });
+}
+
+constexpr double kMostBlocks = 0.9;
+
+// A pair's blocks whose noise shows when displacements are undone. Where next to nothing is left of
+// it, one layer was made of the other.
+Blocks traced_blocks(const LayerPair& pair, double sigma) {
+  constexpr double kCopied = 0.02;  // of the noise's variance
+  Blocks blocks;
+  for (const PairBlock& block : pair.blocks) {
+    if (!block.traced || block.variance[0][0] <= 0) continue;
+    if (block.left.variance[0][0] > kCopied * sigma * sigma) blocks.push_back(&block);
+  }
+  return blocks;
+}
+
+// Those of the pair of which least is left: others have moved in more ways. Of most of the blocks,
+// so that they tell of the whole picture.
+Blocks calmest_blocks(const std::vector<LayerPair>& pairs, double sigma) {
+  std::vector<Blocks> found;
+  size_t most = 0;
+  for (const LayerPair& pair : pairs) {
+    found.push_back(traced_blocks(pair, sigma));
+    most = std::max(most, found.back().size());
+  }
+  Blocks calmest;
+  for (Blocks& blocks : found) {
+    if (blocks.size() < kFewest || 2 * blocks.size() < most) continue;
+    if (calmest.empty() ||
+        left_of(blocks, 0, 0, kMostBlocks) < left_of(calmest, 0, 0, kMostBlocks)) {
+      calmest = std::move(blocks);
+    }
+  }
+  return calmest;
+}
+
+template <typename Value>
+double median_of(Blocks::const_iterator first, Blocks::const_iterator end, const Value& value) {
+  std::vector<double> values;
+  for (auto block = first; block != end; ++block) values.push_back(value((*block)->left));
+  return median(std::move(values));
+}
+
+// Whether what displacements leave is noise: no change of light, no scattered dots, and as strong
+// where the picture is flat, which a displacement that was undone but roughly leaves plain.
+bool is_left_noise(Blocks blocks) {
+  constexpr double kMostKurtosis = 5, kLeastInFlat = 0.6;
+  const auto fine = [](const Left& left) { return left.variance[0][0]; };
+  const auto quarter = [](const Left& left) { return left.variance[2][0]; };
+  const auto middle = blocks.begin() + static_cast<ptrdiff_t>(blocks.size() / 2);
+  std::nth_element(
+      blocks.begin(), middle, blocks.end(),
+      [](const PairBlock* x, const PairBlock* y) { return x->structure < y->structure; });
+  const auto first = blocks.begin(), end = blocks.end();
+  return median_of(first, end, quarter) < kMostAtQuarter * median_of(first, end, fine) &&
+         median_of(
+             first, end, [](const Left& left) { return left.kurtosis; }) < kMostKurtosis &&
+         median_of(first, middle, fine) > kLeastInFlat * median_of(middle, end, fine);
+}
+
+// What is left of layers' differences when displacements are undone is the most that noise can be,
+// and all of it where everything is displaced alike.
+void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPair>& far,
+                  NoiseModel& noise) {
+  constexpr double kClearly = 1.1, kMostWhite = 0.33;
+  const double luma = noise.sigma[0][0];
+  std::vector<LayerPair> pairs = near;
+  pairs.insert(pairs.end(), far.begin(), far.end());
+  const Blocks blocks = calmest_blocks(pairs, luma);
+  if (blocks.empty()) return;
+  const bool together =
+      std::all_of(near.begin(), near.end(), [](const LayerPair& pair) { return pair.together; });
+  const bool hidden = together && noise.confidence == Confidence::kUnsure &&
+                      luma * luma < left_of(blocks, 0, 0, 0.5) && is_left_noise(blocks);
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    const double sigma = noise.sigma[0][c];
+    const double most = kClearly * kClearly * left_of(blocks, 0, c, kMostBlocks);
+    if (sigma * sigma <= most && !hidden) continue;
+    double variance[kSampleLevels];
+    for (int32_t l = 0; l < kSampleLevels; ++l) {
+      variance[l] = left_of(blocks, l, c, kMostBlocks);
+      noise.sigma[l][c] = static_cast<float>(std::sqrt(variance[l]));
+    }
+    noise.levels = kSampleLevels;
+    noise.strength[c] = 1;
+    noise.white[c] = variance[1] < kMostWhite * variance[0];
+    if (together && c == 0) noise.confidence = Confidence::kMeasured;
+  }
+}
+
 // What nine tenths of the still blocks keep to.
 void measure_between(const std::vector<LayerPair>& near, NoiseModel& noise) {
-  constexpr double kMostBlocks = 0.9;
   Blocks all, of_tone[kNoiseTones];
   for (const LayerPair& pair : near) {
     for (const PairBlock& block : pair.blocks) {
@@ -225,16 +341,17 @@ void measure_between(const std::vector<LayerPair>& near, NoiseModel& noise) {
 
 // What is measured of one picture is the noise of its flattest and calmest parts; a camera's is
 // stronger in some tones than in others. Tones that moved in all pairs stay as they are.
-void measure_tones(const std::vector<LayerPair>& near, NoiseModel& noise) {
+// False where all did.
+bool measure_tones(const std::vector<LayerPair>& near, bool known_shaken, NoiseModel& noise) {
   constexpr double kSteady = 1.5;  // a tone's noise is not quite the same in all its blocks
   for (int32_t c = 0; c < noise.channels; ++c) {
-    if (noise.levels < 2 || noise.sigma[0][c] <= 0 || noise.sigma[1][c] <= 0) return;
+    if (noise.levels < 2 || noise.sigma[0][c] <= 0 || noise.sigma[1][c] <= 0) return false;
   }
   std::vector<double> found[kNoiseTones];
   double share[kNoiseTones] = {};
   for (const LayerPair& pair : near) {
     const Tones tones = tones_of(pair, [&](const PairBlock& block) {
-      if (block.state == SquareState::kShaken) return noise.between.known;
+      if (block.state == SquareState::kShaken) return known_shaken;
       return block.state != SquareState::kChanged;
     });
     for (int32_t t = 0; t < kNoiseTones; ++t) {
@@ -254,6 +371,8 @@ void measure_tones(const std::vector<LayerPair>& near, NoiseModel& noise) {
     squares += share[t] * noise.tones[t] * noise.tones[t];
   }
   if (sum > 0) noise.unevenness = static_cast<float>(std::sqrt(std::max(1.0, squares / sum)));
+  return std::any_of(found, found + kNoiseTones,
+                     [](const std::vector<double>& tone) { return !tone.empty(); });
 }
 
 }  // namespace
@@ -269,10 +388,22 @@ void measure_layers(const std::vector<Sample>& samples, NoiseModel& noise) {
   if (near.size() > 2)
     ends.push_back(compare_layers(samples.front(), samples.back(), known, false));
   measure_still(near, far, noise);
+  measure_left(near, far, noise);
   // What drifts slowly shows from the first to the last.
   const std::vector<LayerPair>& furthest = near.size() > 2 ? ends : near.size() > 1 ? far : near;
   if (stand_still(near) && stand_still(furthest)) measure_between(near, noise);
-  measure_tones(near, noise);
+  const bool told = measure_tones(near, noise.between.known, noise);
+  std::copy_n(noise.tones, kNoiseTones, noise.layer_tones);
+  if (!told) measure_tones(undone(near), true, noise);
+}
+
+double variance_left(const std::vector<Sample>& samples) {
+  std::vector<LayerPair> pairs;
+  for (size_t i = 1; i < samples.size(); ++i) {
+    pairs.push_back(compare_layers(samples[i - 1], samples[i], 0, true));
+  }
+  const Blocks blocks = calmest_blocks(pairs, 0);
+  return blocks.empty() ? HUGE_VAL : left_of(blocks, 0, 0, 0.5);
 }
 
 NoiseModel evened_noise(const NoiseModel& noise) {

@@ -17,6 +17,10 @@ namespace grainless {
 // that makes it less. Sets noise.tones and noise.unevenness from what has not moved.
 void measure_layers(const std::vector<Sample>& samples, NoiseModel& noise);
 
+// What is left of luma's difference between layers in most places when displacements are undone:
+// its variance in one layer, at most. Infinite where nothing tells.
+double variance_left(const std::vector<Sample>& samples);
+
 // The same noise where tones differ clearly, as colours have it that are bent so that they don't.
 NoiseModel evened_noise(const NoiseModel& noise);
 

@@ -33,7 +33,7 @@ NoiseModel between_layers(const NoiseModel& noise) {
   for (int32_t l = 0; l < kFusionLevels; ++l) {
     std::copy_n(noise.between.sigma[l], kMaxChannels, seen.sigma[l]);
   }
-  std::copy_n(noise.between.tones, kNoiseTones, seen.tones);
+  std::copy_n(noise.between.tones, kNoiseTones, seen.layer_tones);
   return seen;
 }
 
@@ -50,7 +50,7 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
   const bool still = noise.still || noise.between.known;
   // Even noise says best itself what differs by more.
   const NoiseModel seen = noise.between.known && !noise.still ? between_layers(noise) : noise;
-  for (int32_t t = 0; t < kNoiseTones; ++t) plan.tones[t] = 1 / seen.tones[t];
+  for (int32_t t = 0; t < kNoiseTones; ++t) plan.tones[t] = 1 / seen.layer_tones[t];
   const double counted = still ? kStillShare : 1;
   for (int32_t c = 0; c < channels; ++c) {
     const int32_t from = std::min(c, noise.channels - 1);

@@ -112,6 +112,7 @@ std::vector<SquareMotion> shaken_squares(double x, double stray, double share) {
   for (int32_t i = 0; i < 12; ++i) {
     const double by = i % 2 == 0 ? stray : -stray;
     squares.push_back({SquareState::kChanged, share, x + by, by, 4.0});
+    squares.back().moved = true;
   }
   return squares;
 }
@@ -135,6 +136,41 @@ TEST(Motion, OfACameraHeldByHandIsForgiven) {
   EXPECT_EQ(shaken_of(kHidden, shaken_squares(0.3, 0.03, 0.5)), 0) << "little but motion";
   EXPECT_EQ(shaken_of(kHidden, shaken_squares(0.3, 0.2, 0.1)), 0) << "leaves";
   EXPECT_EQ(shaken_of(kHidden, shaken_squares(2.0, 0.03, 0.3)), 0) << "further";
+}
+
+// As noise reduction leaves it where a picture is flat: coarse, and less than elsewhere.
+TEST(Motion, CoarseNoiseIsNoneBesideFineNoise) {
+  const SquareMotion fine{.state = SquareState::kStill, .noise = 20, .quarter = 3};
+  const SquareMotion coarse{
+      .state = SquareState::kChanged, .noise = 2, .quarter = 1, .coarse = true};
+  std::vector<SquareMotion> squares = {fine, fine, coarse, coarse, coarse, coarse, coarse};
+  squares[3].moved = true;
+  squares[4].quarter = 10;
+  squares[5].dots = true;
+  forgive_coarseness(squares);
+  EXPECT_EQ(squares[2].state, SquareState::kStill);
+  for (const size_t i : {3, 4, 5}) EXPECT_EQ(squares[i].state, SquareState::kChanged) << i;
+  squares.assign(4, coarse);
+  forgive_coarseness(squares);
+  EXPECT_EQ(squares[0].state, SquareState::kChanged) << "a change of light";
+}
+
+// Strong noise blurs what each square shows of one displacement.
+TEST(Motion, OfACameraHeldByHandIsForgivenThroughNoise) {
+  std::vector<SquareMotion> squares = shaken_squares(0.3, 0.1, 0.1);
+  EXPECT_EQ(shaken_of(0.1, squares), 0);
+  for (SquareMotion& square : squares) square.blur = 0.1;
+  EXPECT_EQ(shaken_of(0.1, squares), 12);
+}
+
+// Flat ones don't show by what they moved.
+TEST(Motion, OfACameraShowsInItsTextureAlone) {
+  std::vector<SquareMotion> squares = shaken_squares(0.3, 0.03, 0.1);
+  for (size_t i = 0; i < 14; ++i) {
+    const double right = i % 2 == 0 ? -2 : 2;
+    squares.push_back({.state = SquareState::kStill, .right = right, .noise = 4});
+  }
+  EXPECT_EQ(shaken_of(4, squares), 12);
 }
 
 TEST(Motion, OfItsOwnIsNotForgivenBesideAShake) {

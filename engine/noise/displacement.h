@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// How a square of one layer is displaced in another one, and what is left of their difference when
+// that is undone: noise, and what moves in other ways. So layers show their noise although they
+// move.
+#pragma once
+
+#include "motion.h"
+#include "sample.h"
+
+namespace grainless {
+
+inline constexpr int32_t kLeftSide = 16;  // of a block, pixels
+
+// What a displacement leaves of a block's difference.
+struct Left {
+  double variance[kSampleLevels][kMaxChannels];  // halved
+  double kurtosis;                               // of luma: 3 of noise, more of scattered dots
+};
+
+struct Displacement {
+  bool known = false;                    // both are valid there
+  int32_t right = 0, down = 0;           // whole pixels, up to 27
+  double more_right = 0, more_down = 0;  // and parts of one
+  bool sure = false;                     // the square has more texture than noise
+};
+
+// Of the square of kMotionSide pixels at (x, y), or as much of it as the tile has.
+Displacement find_displacement(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y);
+
+// Of the block of kLeftSide pixels at (x, y). False where it lies beyond b's tile.
+bool left_of_block(const SampleTile& a, const SampleTile& b, const Displacement& by,
+                   int32_t channels, int32_t x, int32_t y, Left& left);
+
+}  // namespace grainless

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "engine/noise/displacement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::TestImage;
+
+constexpr int32_t kSide = 128;
+constexpr PixelFormat kFormat{Component::kFloat, 1};
+
+// Waves of many directions and lengths.
+double scene(double x, double y) {
+  double sum = 0;
+  for (int32_t i = 1; i <= 12; ++i) {
+    const double angle = 2.4 * i, length = 5 + 2.5 * i;
+    const double along = std::cos(angle) * x + std::sin(angle) * y;
+    sum += 2.0 * std::sqrt(length) * std::sin(6.2832 * along / length + 1.7 * i);
+  }
+  return sum;
+}
+
+SampleTile picture(double right, double down, float sigma, uint32_t seed, bool flat = false) {
+  TestImage image(kFormat, kSide, kSide);
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      const double value = 120 + (flat ? 0 : scene(x - right, y - down));
+      image.set(x, y, 0, static_cast<float>(value) + sigma * normal(random));
+    }
+  }
+  ThreadPool pool(1);
+  return take_sample(image.view(), pool, {}).tiles.front();
+}
+
+// Mean over the square at (64, 0).
+double variance_left(const SampleTile& a, const SampleTile& b, const Displacement& by,
+                     int32_t level) {
+  double sum = 0;
+  int32_t count = 0;
+  for (int32_t y = 0; y < kMotionSide; y += kLeftSide) {
+    for (int32_t x = kMotionSide; x < kSide; x += kLeftSide) {
+      Left left{};
+      if (!left_of_block(a, b, by, 1, x, y, left)) continue;
+      sum += left.variance[level][0];
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 0);
+  return sum / count;
+}
+
+TEST(Displacement, IsFoundAndUndone) {
+  constexpr float kSigma = 3;
+  const SampleTile one = picture(0, 0, kSigma, 1);
+  for (const double right : {0.0, 0.3, 1.5, -4.2, 17.0}) {
+    const double down = 0.5 - 0.7 * right;
+    const SampleTile other = picture(right, down, kSigma, 2);
+    const Displacement by = find_displacement(one, other, kMotionSide, 0);
+    ASSERT_TRUE(by.known);
+    EXPECT_TRUE(by.sure);
+    EXPECT_NEAR(by.right + by.more_right, right, 0.15);
+    EXPECT_NEAR(by.down + by.more_down, down, 0.15);
+    // The noise, and little else.
+    EXPECT_NEAR(variance_left(one, other, by, 0), kSigma * kSigma, 1.5) << right;
+    EXPECT_NEAR(variance_left(one, other, by, 1), kSigma * kSigma / 4, 0.7) << right;
+  }
+}
+
+TEST(Displacement, IsNotSureWithoutTexture) {
+  const SampleTile one = picture(0, 0, 5, 3, true), other = picture(0, 0, 5, 4, true);
+  const Displacement by = find_displacement(one, other, kMotionSide, 0);
+  EXPECT_TRUE(by.known);
+  EXPECT_FALSE(by.sure);
+  EXPECT_NEAR(variance_left(one, other, by, 0), 25, 3);
+}
+
+TEST(Displacement, IsUnknownWherePixelsAreInvalid) {
+  SampleTile one = picture(0, 0, 3, 5), other = picture(0, 0, 3, 6);
+  other.state[static_cast<size_t>(20) * kSide + 80] = kInvalid;
+  EXPECT_FALSE(find_displacement(one, other, kMotionSide, 0).known);
+  EXPECT_TRUE(find_displacement(one, other, 0, kMotionSide).known);
+}
+
+TEST(Displacement, LeavesScatteredDots) {
+  SampleTile one = picture(0, 0, 1, 7), other = picture(0, 0, 1, 8);
+  const Displacement by = find_displacement(one, other, 0, 0);
+  Left left{};
+  ASSERT_TRUE(left_of_block(one, other, by, 1, 16, 16, left));
+  EXPECT_LT(left.kurtosis, 5);
+  one.plane[0][0][static_cast<size_t>(20) * kSide + 20] = 255;
+  ASSERT_TRUE(left_of_block(one, other, by, 1, 16, 16, left));
+  EXPECT_GT(left.kurtosis, 16);
+}
+
+}  // namespace
+}  // namespace grainless
