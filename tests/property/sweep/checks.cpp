@@ -268,7 +268,8 @@ class Checker {
       for (int32_t c = 0; c < noise.channels; ++c) {
         const double share = c == 0 ? params_.luma : params_.chroma;
         double sigma = double{noise.sigma[l][c]} * noise.strength[c];
-        // Layers that don't show the whole of their noise alone are averaged by what they differ by.
+        // Layers that don't show the whole of their noise alone are averaged by what they differ
+        // by.
         if (volume() && noise.between.known) {
           sigma = std::max(sigma, double{noise.between.sigma[l][c]});
         }
