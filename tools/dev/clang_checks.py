@@ -4,8 +4,8 @@
 
 Every C++ source that BUILD_DIR compiles goes through clang-tidy once, with the flags of its own compilation: clang's
 warnings come along with the parsing that clang-tidy needs anyway. A finding of either is an error. All checks of .clang-tidy
-take five times as long as the parsing and run with --all (or GRAINLESS_CHECK=all); without it, QUICK's. Code for the GPU
-is left to nvcc.
+take five times as long as the parsing and run with --all (or GRAINLESS_CHECK=all); without it, QUICK's, and tests are left
+to the sanitizers' builds, which clang compiles. Code for the GPU is left to nvcc.
 """
 import concurrent.futures
 import contextlib
@@ -27,10 +27,12 @@ SLOW = "engine/cpu"
 NICE = 12  # before what CI compiles ahead, at 19
 
 
-def sources(root, build):
+def sources(root, build, everything):
     entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
     paths = {pathlib.Path(entry["directory"], entry["file"]).resolve() for entry in entries}
     names = {path.relative_to(root).as_posix() for path in paths if path.suffix == ".cpp" and path.is_relative_to(root)}
+    if not everything:
+        names = {name for name in names if not name.startswith("tests/")}
     return sorted(names, key=lambda name: (not name.startswith(SLOW), name))
 
 
@@ -62,7 +64,7 @@ def main():
     root, build = pathlib.Path(root).resolve(), pathlib.Path(build).resolve()
     begun = time.monotonic()
     common = [tidy, "--quiet", "--warnings-as-errors=*", HEADERS, "-p", str(build)]
-    names = sources(root, build)
+    names = sources(root, build, everything)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = [pool.submit(complaints, [*common, f"--checks={checks(name, everything)}"], name, root) for name in names]
         found = [run.result() for run in runs if run.result()]
