@@ -147,7 +147,21 @@ bool is_noise(const Difference& near, const Difference& far) {
 
 constexpr double kStillSquares = 0.6;
 
+// Fine patterns that move by whole pixels show no gradient of it. Of noise a displacement leaves
+// nearly all.
+bool is_displaced(const LayerPair& pair) {
+  constexpr double kMostLeft = 0.25;
+  std::vector<double> left, whole;
+  for (const PairBlock& block : pair.blocks) {
+    if (!block.traced) continue;
+    left.push_back(block.left.variance[0][0]);
+    whole.push_back(block.variance[0][0]);
+  }
+  return !left.empty() && median(std::move(left)) < kMostLeft * median(std::move(whole));
+}
+
 bool mostly_still(const LayerPair& pair) {
+  if (is_displaced(pair)) return false;
   const auto squares = static_cast<double>(pair.still + pair.changed);
   return static_cast<double>(pair.still) >= kStillSquares * squares;
 }
@@ -155,6 +169,7 @@ bool mostly_still(const LayerPair& pair) {
 // Fine texture that moves differs as evenly as noise does; what it differs by is explained.
 bool has_moved(const LayerPair& pair) {
   constexpr double kMostExplained = 0.3, kMostPixels = 0.4;
+  if (is_displaced(pair)) return true;
   return pair.hidden && !mostly_still(pair) && pair.share > kMostExplained &&
          pair.pixels > kMostPixels;
 }

@@ -67,6 +67,23 @@ NoiseModel still_noise_of(const std::vector<TestImage>& layers) {
   return measured(layers, noise);
 }
 
+// Each layer differs everywhere, as evenly as noise does; it was moved by a pixel.
+TEST(StillNoise, NotOfAPatternThatMovesByWholePixels) {
+  std::vector<TestImage> layers(3, TestImage(kFormat, kSide, kSide));
+  for (size_t z = 0; z < layers.size(); ++z) {
+    for (int32_t y = 0; y < kSide; ++y) {
+      for (int32_t x = 0; x < kSide; ++x) {
+        const float value = (x + y + static_cast<int32_t>(z)) % 2 != 0 ? 160 : 90;
+        for (int32_t c = 0; c < 3; ++c) layers[z].set(x, y, c, value);
+      }
+    }
+  }
+  const NoiseModel noise = still_noise_of(layers);
+  EXPECT_FALSE(noise.still);
+  EXPECT_FALSE(noise.between.known);
+  EXPECT_LE(noise.sigma[0][0], 2);
+}
+
 TEST(StillNoise, IsWhatStillLayersDifferBy) {
   for (const size_t count : {2, 5}) {
     std::vector<TestImage> layers(count, texture());
