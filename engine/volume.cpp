@@ -8,6 +8,7 @@
 #include "engine/noise/black_lift.h"
 #include "engine/noise/estimate.h"
 #include "engine/noise/still_noise.h"
+#include "engine/noise/tone_profile.h"
 
 namespace grainless {
 namespace {
@@ -22,6 +23,47 @@ constexpr int64_t kSharedVoxels = int64_t{1} << 22;
 // Runs a device gets one after the other, so that the last ones end at the same time and transfers
 // go beside kernels.
 constexpr int32_t kTurns = 2, kStreams = 2;
+
+// A layer that was measured: its noise as it is, and its pixels.
+struct MeasuredLayer {
+  NoiseModel noise;
+  Sample sample;
+};
+
+// One profile for all layers, which come from one camera: of each of them, surely.
+bool find_profile(const std::vector<MeasuredLayer>& layers, ThreadPool& pool, ToneProfile& mean) {
+  for (const MeasuredLayer& layer : layers) {
+    const NoiseModel& noise = layer.noise;
+    if (noise.confidence != Confidence::kMeasured || !noise.range.is_usual()) return false;
+    const ToneProfile profile = measure_profile(layer.sample, pool);
+    if (!is_sure(profile, noise)) return false;
+    for (int32_t k = 0; k < kProfileKnots; ++k) {
+      mean.log_sigma[k] += profile.log_sigma[k] / static_cast<double>(layers.size());
+    }
+  }
+  return true;
+}
+
+EvenNoise noise_of_each(const std::vector<MeasuredLayer>& layers, NoiseKind kind, ThreadPool& pool,
+                        const Callbacks& callbacks, const NoiseModel& mean) {
+  EvenNoise alone;
+  ToneProfile profile;
+  if (!find_profile(layers, pool, profile)) return alone;
+  alone.bend = bend_of(profile, trusted_share(mean));
+  std::vector<NoiseModel> found(layers.size());
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (!estimate_bent_noise(alone.bend, layers[i].sample, layers[i].noise, kind, pool, callbacks,
+                             found[i])) {
+      return alone;
+    }
+  }
+  const NoiseModel even = mean_noise(found, HUGE_VAL);
+  std::copy_n(even.strength, kMaxChannels, alone.strength);
+  std::copy_n(even.white, kMaxChannels, alone.white);
+  for (int32_t l = 0; l < kMaxLevels; ++l) std::copy_n(even.sigma[l], kMaxChannels, alone.sigma[l]);
+  alone.known = true;
+  return alone;
+}
 
 // From a multiple of kVolumeCut on.
 Rect cut_from(const Rect& rect) {
@@ -163,6 +205,11 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
   NoiseModel mean = mean_noise(found, most);
   measure_layers(samples, mean);
   mean.lift = measure_lift(samples, {});
+  std::vector<MeasuredLayer> measured_alone;
+  for (size_t i = 0; i < found.size(); ++i) {
+    measured_alone.push_back({found[i], std::move(samples[i])});
+  }
+  mean.alone = noise_of_each(measured_alone, kind, pool, callbacks, mean);
   return mean;
 }
 

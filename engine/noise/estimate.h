@@ -26,6 +26,15 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
 NoiseModel estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
                                ThreadPool& pool, const Callbacks& callbacks);
 
+// What `bend`, by which noise surely becomes even, makes of a sample whose noise was measured:
+// false where the noise that is then found contradicts what was found before.
+bool estimate_bent_noise(const ToneBend& bend, Sample sample, const NoiseModel& noise,
+                         NoiseKind kind, ThreadPool& pool, const Callbacks& callbacks,
+                         NoiseModel& even);
+
+// The strength of a profile that noise so strong can be trusted to show.
+double trusted_share(const NoiseModel& noise);
+
 // Whether the pixels are drawn or dithered, and no photograph's.
 bool is_graphic(const Sample& sample);
 

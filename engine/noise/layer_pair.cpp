@@ -8,7 +8,8 @@
 namespace grainless {
 namespace {
 
-constexpr int32_t kSide = kLeftSide;  // of a block
+constexpr int32_t kSide = kLeftSide;   // of a block
+constexpr double kMostClipped = 0.02;  // share of its pixels
 
 // The block's mean luma, and how much its parts differ.
 double tone_of(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y, double& structure) {
@@ -147,6 +148,8 @@ LayerPair compare_layers(const Sample& a, const Sample& b, double known, bool ne
         if (count_state(one, x, y, kSide, kInvalid) > 0) continue;
         if (count_state(other, x, y, kSide, kInvalid) > 0) continue;
         pair.blocks.push_back(block_of(one, other, a.channels, x, y));
+        pair.blocks.back().clipped = !measurable(one, x, y, kSide, kMostClipped) ||
+                                     !measurable(other, x, y, kSide, kMostClipped);
         squares.judge(a, b, t, x, y, pair.blocks.back());
       }
     }

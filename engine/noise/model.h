@@ -63,6 +63,15 @@ struct LayerDifference {
   float tones[kNoiseTones] = {};               // variance over that of sigma, as NoiseModel's
 };
 
+// The noise of colours that are bent so that it is even, as each layer of a stack surely shows it.
+struct EvenNoise {
+  bool known = false;
+  ToneBend bend;
+  float sigma[kMaxLevels][kMaxChannels] = {};
+  bool white[kMaxChannels] = {};
+  float strength[kMaxChannels] = {};
+};
+
 // Standard deviation of the noise, in 8-bit steps of the perceptual encoding, a channel of the
 // orthonormal luma/chroma space (engine/boundary/pixel_math.h: white RGB noise has the same sigma
 // in all three) and a level of resolution. White noise halves from level to level when a level is
@@ -88,11 +97,13 @@ struct NoiseModel {
   // sixteenth of the brightness range, and their root mean over all noise.
   float tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   float unevenness = 1;
+  bool told_tones = false;  // what has not moved tells them; otherwise they are 1
   // The same by which layers are told apart: of what has not moved.
   float layer_tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   // The layers surely stand still: what they differ by is noise, wherever it is.
   bool still = false;
   LayerDifference between;
+  EvenNoise alone;
 };
 
 // Sigma of a channel in colours as they are, at a brightness 0..255: that of bent colours over the

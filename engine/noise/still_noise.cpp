@@ -110,6 +110,13 @@ bool is_steady(const Blocks& blocks, double most) {
   return quantile_of(blocks, 0, 0, 0.75) <= most * quantile_of(blocks, 0, 0, 0.25);
 }
 
+// A white sky says how much noise is left there, and nothing of other tones.
+bool mostly_clipped(const Blocks& blocks) {
+  const auto clipped = std::count_if(blocks.begin(), blocks.end(),
+                                     [](const PairBlock* block) { return block->clipped; });
+  return 2 * static_cast<size_t>(clipped) > blocks.size();
+}
+
 Difference difference_of(const std::vector<LayerPair>& pairs, int32_t channels) {
   constexpr double kSteady = 1.35;
   Difference result;
@@ -169,7 +176,10 @@ bool mostly_still(const LayerPair& pair) {
 // Fine texture that moves differs as evenly as noise does; what it differs by is explained.
 bool has_moved(const LayerPair& pair) {
   constexpr double kMostExplained = 0.3, kMostPixels = 0.4;
+  constexpr double kDriftExplained = 0.15, kDriftPixels = 0.8;
   if (is_displaced(pair)) return true;
+  // All of it by a pixel, under noise that explains most of the difference.
+  if (pair.together && pair.share > kDriftExplained && pair.pixels > kDriftPixels) return true;
   return pair.hidden && !mostly_still(pair) && pair.share > kMostExplained &&
          pair.pixels > kMostPixels;
 }
@@ -206,15 +216,22 @@ void measure_still(const std::vector<LayerPair>& near, const std::vector<LayerPa
                 is_noise(difference, difference_of(far, noise.channels));
   // Of sigma. A sure measurement stands, up to where tones differ by more than measure_tones()
   // takes.
-  const double most = noise.confidence == Confidence::kMeasured ? std::sqrt(kMost) : 1.1;
-  const double known = most * noise.sigma[0][0];
-  if (!noise.still || difference.variance[0][0] <= known * known) return;
+  const bool sure = noise.confidence == Confidence::kMeasured;
+  const double most = sure ? std::sqrt(kMost) : 1.1;
+  const auto is_more = [&](int32_t c) {
+    const double known = most * noise.sigma[0][c];
+    return difference.variance[0][c] > known * known;
+  };
+  // What is not sure is the little that harms nothing, of each channel.
+  const bool more = is_more(0) || (!sure && noise.channels == 3 && (is_more(1) || is_more(2)));
+  if (!noise.still || !more) return;
   noise.levels = kSampleLevels;
   noise.confidence = Confidence::kMeasured;
-  for (int32_t l = 0; l < kSampleLevels; ++l) {
-    for (int32_t c = 0; c < noise.channels; ++c) {
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    for (int32_t l = 0; l < kSampleLevels; ++l) {
       noise.sigma[l][c] = static_cast<float>(std::sqrt(difference.variance[l][c]));
     }
+    if (!sure) noise.strength[c] = 1;
   }
 }
 
@@ -301,6 +318,7 @@ bool is_left_noise(Blocks blocks) {
 void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPair>& far,
                   NoiseModel& noise) {
   constexpr double kClearly = 1.1, kMostWhite = 0.33;
+  constexpr double kMostChroma = 1.25;  // of luma's sigma: a camera's colour is hardly noisier
   const double luma = noise.sigma[0][0];
   std::vector<LayerPair> pairs = near;
   pairs.insert(pairs.end(), far.begin(), far.end());
@@ -315,8 +333,10 @@ void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPai
     const double most = kClearly * kClearly * left_of(blocks, 0, c, kMostBlocks);
     if (sigma * sigma <= most && !hidden) continue;
     double variance[kSampleLevels];
+    const double all = left_of(blocks, 0, c, kMostBlocks);
+    const double plausible = hidden && c > 0 ? std::pow(kMostChroma * noise.sigma[0][0], 2) : all;
     for (int32_t l = 0; l < kSampleLevels; ++l) {
-      variance[l] = left_of(blocks, l, c, kMostBlocks);
+      variance[l] = std::min(1.0, plausible / all) * left_of(blocks, l, c, kMostBlocks);
       noise.sigma[l][c] = static_cast<float>(std::sqrt(variance[l]));
     }
     noise.levels = kSampleLevels;
@@ -364,6 +384,7 @@ bool measure_tones(const std::vector<LayerPair>& near, bool known_shaken, NoiseM
   }
   std::vector<double> found[kNoiseTones];
   double share[kNoiseTones] = {};
+  bool told = false;
   for (const LayerPair& pair : near) {
     const Tones tones = tones_of(pair, [&](const PairBlock& block) {
       if (block.state == SquareState::kShaken) return known_shaken;
@@ -377,8 +398,10 @@ bool measure_tones(const std::vector<LayerPair>& near, bool known_shaken, NoiseM
       const double half = median_of_flattest(blocks, 1, noise);
       if (fine > kMost || half > kCoarser * std::max(1.0, fine)) continue;
       found[t].push_back(fine);
+      told = told || !mostly_clipped(blocks);
     }
   }
+  if (!told) return false;
   fill_gaps(found, noise.tones);
   double sum = 0, squares = 0;
   for (int32_t t = 0; t < kNoiseTones; ++t) {
@@ -386,8 +409,21 @@ bool measure_tones(const std::vector<LayerPair>& near, bool known_shaken, NoiseM
     squares += share[t] * noise.tones[t] * noise.tones[t];
   }
   if (sum > 0) noise.unevenness = static_cast<float>(std::sqrt(std::max(1.0, squares / sum)));
-  return std::any_of(found, found + kNoiseTones,
-                     [](const std::vector<double>& tone) { return !tone.empty(); });
+  return true;
+}
+
+// Where everything moves, layers show how noise depends on brightness no better than each alone.
+NoiseModel noise_alone(const NoiseModel& noise) {
+  NoiseModel alone = noise;
+  alone.bend = noise.alone.bend;
+  alone.bend.lift = noise.lift;
+  alone.unevenness = 1;
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    for (int32_t l = 0; l < noise.levels; ++l) alone.sigma[l][c] = noise.alone.sigma[l][c];
+    alone.white[c] = noise.alone.white[c];
+    alone.strength[c] = noise.alone.strength[c];
+  }
+  return alone;
 }
 
 }  // namespace
@@ -409,7 +445,7 @@ void measure_layers(const std::vector<Sample>& samples, NoiseModel& noise) {
   if (stand_still(near) && stand_still(furthest)) measure_between(near, noise);
   const bool told = measure_tones(near, noise.between.known, noise);
   std::copy_n(noise.tones, kNoiseTones, noise.layer_tones);
-  if (!told) measure_tones(undone(near), true, noise);
+  noise.told_tones = told || measure_tones(undone(near), true, noise);
 }
 
 double variance_left(const std::vector<Sample>& samples) {
@@ -422,6 +458,7 @@ double variance_left(const std::vector<Sample>& samples) {
 }
 
 NoiseModel evened_noise(const NoiseModel& noise) {
+  if (noise.alone.known && !noise.told_tones) return noise_alone(noise);
   constexpr double kClearly = 1.15;  // strongest tone's sigma over the weakest's
   const auto [least, most] = std::minmax_element(noise.tones, noise.tones + kNoiseTones);
   if (!noise.range.is_usual() || !(*most > kClearly * kClearly * *least)) return noise;

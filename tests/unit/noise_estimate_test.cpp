@@ -216,24 +216,30 @@ TEST(NoiseEstimate, SameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST(NoiseEstimate, NoiseWithoutItsFinestBandIsFoundAndNotCalledWhite) {
-  // Noise smoothed by a 3 x 3 binomial filter, as demosaicing and noise reduction leave it.
+// Over the scene: noise smoothed by a 3 x 3 binomial filter, as demosaicing and noise reduction
+// leave it, with some of it as it was, and its sigma.
+Picture smoothed_noise(const Scene& scene, double sigma, double& truth, double rest = 0) {
   Picture noise(3, 322, 258);
-  add_noise(noise, 20, 9);
+  add_noise(noise, sigma, 9);
   const double weight[3] = {0.25, 0.5, 0.25};
   double power = 0;
   for (double a : weight) {
     for (double b : weight) power += a * a * b * b;
   }
-  Picture picture = draw(3, 320, 256, [&](int32_t x, int32_t y, int32_t c) {
+  truth = sigma * std::sqrt(power + 2 * rest * weight[1] * weight[1] + rest * rest);
+  return draw(3, 320, 256, [&](int32_t x, int32_t y, int32_t c) {
     double sum = 0;
     for (int32_t i = 0; i < 9; ++i) {
       sum += weight[i / 3] * weight[i % 3] * noise.at(x + i % 3, y + i / 3, c);
     }
-    return 110 + 0.1 * x + 0.1 * y + 255 * sum;
+    return scene(x, y, c) + 255 * (sum + rest * noise.at(x + 1, y + 1, c));
   });
-  const double truth = 20 * std::sqrt(power);
-  const NoiseModel found = estimate(picture.image());
+}
+
+TEST(NoiseEstimate, NoiseWithoutItsFinestBandIsFoundAndNotCalledWhite) {
+  const auto slope = [](int32_t x, int32_t y, int32_t) { return 110 + 0.1 * x + 0.1 * y; };
+  double truth = 0;
+  const NoiseModel found = estimate(smoothed_noise(slope, 20, truth).image());
   for (int32_t c = 0; c < 3; ++c) {
     EXPECT_FALSE(found.white[c]);
     EXPECT_GT(found.sigma[0][c], 0.8 * truth);
@@ -374,6 +380,20 @@ void expect_harmless(const NoiseModel& noise, const char* what) {
   for (int32_t c = 1; c < noise.channels; ++c) EXPECT_LE(noise.sigma[0][c], 1.0f) << what;
   EXPECT_NE(noise.confidence, Confidence::kMeasured) << what;
   for (int32_t c = 0; c < noise.channels; ++c) EXPECT_EQ(noise.strength[c], 1.0f) << what;
+}
+
+// Colour tells that there is noise, and texture everywhere adds to what luma shows of it.
+TEST(NoiseEstimate, TextureEverywhereDoesNotAddToACamerasNoise) {
+  const auto water = [](int32_t x, int32_t y, int32_t) {
+    const double rough = 0.45 + x / 320.0;
+    return 128 + rough * (all_octaves(x, y, 0) - 128);
+  };
+  double truth = 0;
+  const NoiseModel found = estimate_bytes(smoothed_noise(water, 14, truth, 0.1));
+  EXPECT_EQ(found.confidence, Confidence::kUnsure);
+  EXPECT_LT(found.sigma[0][0], truth);
+  EXPECT_EQ(estimate_bytes(smoothed_noise(hills, 20, truth, 0.1)).confidence,
+            Confidence::kMeasured);
 }
 
 TEST(NoiseEstimate, CleanPicturesOfAllKindsAreNotHarmed) {

@@ -99,6 +99,59 @@ TEST(StillNoise, IsWhatStillLayersDifferBy) {
   }
 }
 
+// Each layer dares so little of colours' noise that layers would seem to differ.
+TEST(StillNoise, OfColoursIsWhatStillLayersDifferByToo) {
+  std::vector<TestImage> layers(4, texture());
+  for (size_t z = 0; z < layers.size(); ++z) add_noise(layers[z], 4, static_cast<uint32_t>(z + 2));
+  NoiseModel noise = white_noise(3, 1.4f);
+  noise.sigma[0][0] = 3.9f;
+  noise.strength[1] = noise.strength[2] = 2.9f;
+  noise.confidence = Confidence::kUnsure;
+  noise = measured(layers, noise);
+  EXPECT_TRUE(noise.still);
+  for (int32_t c = 0; c < 3; ++c) {
+    EXPECT_NEAR(noise.sigma[0][c], 4, 0.2);
+    EXPECT_EQ(noise.strength[c], 1.0f);
+  }
+}
+
+// Nothing of a white sky's noise is above white.
+void add_sky(TestImage& image, float sigma, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, sigma);
+  for (int32_t y = 0; y < kSide / 2; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, std::min(255.0f, 255 + normal(random)));
+    }
+  }
+}
+
+// The sky stands still, and shows half of the noise; the rest of the picture moves.
+TEST(StillNoise, OfASkyTellsNothingOfOtherTones) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 4; ++z) {
+    layers.push_back(texture(40 * z));
+    add_noise(layers.back(), 5, static_cast<uint32_t>(z + 2));
+    add_sky(layers.back(), 5, static_cast<uint32_t>(z + 12));
+  }
+  NoiseModel noise = white_noise(3, 5);
+  noise.levels = 2;
+  std::fill_n(noise.sigma[1], 3, 2.5f);
+  noise = measured(layers, noise);
+  EXPECT_FALSE(noise.told_tones);
+  for (const float tone : noise.tones) EXPECT_EQ(tone, 1.0f);
+}
+
+// By a pixel, under noise so strong that the layers differ evenly all the same.
+TEST(StillNoise, NotOfADriftUnderNoise) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 2; ++z) {
+    layers.push_back(texture(z));
+    add_noise(layers.back(), 14, static_cast<uint32_t>(z + 2));
+  }
+  EXPECT_FALSE(measured(layers, white_noise(3, 14)).still);
+}
+
 TEST(StillNoise, WhatMovesOrChangesIsNone) {
   std::vector<TestImage> moved, flicker, held(4, texture()), drifting;
   for (int32_t z = 0; z < 4; ++z) {
@@ -132,7 +185,7 @@ TEST(StillNoise, IsWhatUndoneDisplacementsLeave) {
       noise = measured(layers, noise);
       EXPECT_NEAR(noise.sigma[0][0], kSigma, 0.7) << by << sure;
       EXPECT_EQ(noise.confidence, Confidence::kMeasured) << by << sure;
-      EXPECT_EQ(noise.strength[0], by == 0 && !sure ? 1.6f : 1.0f) << by << sure;
+      EXPECT_EQ(noise.strength[0], 1.0f) << by << sure;
     }
   }
 }
