@@ -24,23 +24,25 @@ use_cuda_toolkit() {
     if [[ -x /usr/local/cuda/bin/nvcc ]]; then PATH=$PATH:/usr/local/cuda/bin; fi
 }
 
-# Prints the options of a build of 'plug-in', or of 'all'. They share their folder: what the demo has compiled is there
-# for the tests.
+# Prints the options of a build of the 'engine', of the 'plug-in', of 'gimp-tests' or of 'all'. They share their folder: what
+# the demo has compiled is there for the tests.
 build_options() {
     local complete=false cuda=auto
     # What no package manager of ours has installed may be missing: a test that needs it says so.
     if command -v apt-get >/dev/null; then complete=true; fi
     if [[ $1 == all ]]; then
-        echo "-Dcomplete=$complete -Dtests=enabled -Dtools=enabled -Dpython=enabled -Dcuda=auto -Dwerror=true"
+        echo "-Dplugin=enabled -Dcomplete=$complete -Dtests=enabled -Dtools=enabled -Dpython=enabled -Dcuda=auto -Dwerror=true"
     elif [[ $1 == gimp-tests ]]; then
-        echo "-Dcomplete=false -Dtests=enabled -Dtools=enabled -Dpython=disabled -Dcuda=disabled -Dwerror=false"
+        echo "-Dplugin=enabled -Dcomplete=false -Dtests=enabled -Dtools=enabled -Dpython=disabled -Dcuda=disabled -Dwerror=false"
+    elif [[ $1 == engine ]]; then
+        echo "-Dplugin=disabled -Dcomplete=false -Dtests=disabled -Dtools=disabled -Dpython=disabled -Dcuda=disabled -Dwerror=true"
     else
         if [[ ! $GRAINLESS_CARDS ]]; then cuda=disabled; fi
-        echo "-Dcomplete=false -Dtests=disabled -Dtools=disabled -Dpython=disabled -Dcuda=$cuda -Dwerror=true"
+        echo "-Dplugin=enabled -Dcomplete=false -Dtests=disabled -Dtools=disabled -Dpython=disabled -Dcuda=$cuda -Dwerror=true"
     fi
 }
 
-configure() { # [plug-in]
+configure() { # [PARTS]
     use_cuda_toolkit
     [[ -f $checkout/meson.build ]] || die "there is no meson.build in $checkout: nothing to build"
     local mark=$meson_dir/grainless-parts parts=${1:-all} before=
@@ -51,7 +53,7 @@ configure() { # [plug-in]
     if [[ $before == "$parts ${options[*]}" || ($before == "all "* && $parts != all) ]]; then return; fi
     step "configuring $meson_dir"
     # A warning stops our builds only: a packager's compiler may know others.
-    meson setup ${before:+--reconfigure} --prefix=/usr --buildtype=release -Dplugin=enabled \
+    meson setup ${before:+--reconfigure} --prefix=/usr --buildtype=release \
         -Dcuda-arch="$GRAINLESS_CUDA_ARCH" "${options[@]}" "$meson_dir" "$checkout" >&2 ||
         die "meson could not configure the build: $meson_dir/meson-logs/meson-log.txt names the reason"
     echo "$parts ${options[*]}" >"$mark"
@@ -61,6 +63,12 @@ compile() { # [plug-in]
     configure "$@"
     step "compiling"
     ninja -C "$meson_dir" >&2 || die "the build failed: the compiler's messages above name the reason"
+}
+
+# What needs no GIMP.
+compile_engine() {
+    configure engine
+    ninja -C "$meson_dir" engine/libgrainless-engine.a
 }
 
 # The stage is the installed tree under build/: GIMP and the tools find each file where a package would put it.

@@ -27,7 +27,7 @@ as_root() {
 
 # Of the sets that the command needs.
 wanted_packages() {
-    awk -v sets=" ${package_sets:-plug-in tools tests check} " '{ sub(/#.*/, "") } /^\[/ { set = " " substr($1, 2, length($1) - 2) " "; next }
+    awk -v sets=" ${package_sets:-engine plug-in tools tests check} " '{ sub(/#.*/, "") } /^\[/ { set = " " substr($1, 2, length($1) - 2) " "; next }
         NF && index(sets, set) { print $1 }' "$checkout/tools/dev/packages" | sort -u
 }
 

@@ -42,11 +42,17 @@ environment_kind() {
     fi
 }
 
-ensure_native() {
+missing_packages() {
     command -v apt-get >/dev/null || return 0
+    comm -23 <(wanted_packages) \
+        <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort -u)
+}
+
+native_is_ready() { [[ -z $(missing_packages) ]]; }
+
+ensure_native() {
     local -a missing
-    mapfile -t missing < <(comm -23 <(wanted_packages) \
-        <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort -u))
+    mapfile -t missing < <(missing_packages)
     ((${#missing[@]})) || return 0
     refresh_package_lists
     step "installing ${#missing[@]} packages: ${missing[*]}"
