@@ -97,7 +97,7 @@ struct NoiseModel {
   // sixteenth of the brightness range, and their root mean over all noise.
   float tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   float unevenness = 1;
-  bool told_tones = false;  // what has not moved tells them; otherwise they are 1
+  int32_t told_tones = 0;  // of them that are told by what has not moved; without any they are 1
   // The same by which layers are told apart: of what has not moved.
   float layer_tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   // The layers surely stand still: what they differ by is noise, wherever it is.

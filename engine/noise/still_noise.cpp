@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <set>
 #include <vector>
 
 #include "layer_pair.h"
@@ -376,15 +378,15 @@ void measure_between(const std::vector<LayerPair>& near, NoiseModel& noise) {
 
 // What is measured of one picture is the noise of its flattest and calmest parts; a camera's is
 // stronger in some tones than in others. Tones that moved in all pairs stay as they are.
-// False where all did.
-bool measure_tones(const std::vector<LayerPair>& near, bool known_shaken, NoiseModel& noise) {
+// Returns how many tell.
+int32_t measure_tones(const std::vector<LayerPair>& near, bool known_shaken, NoiseModel& noise) {
   constexpr double kSteady = 1.5;  // a tone's noise is not quite the same in all its blocks
   for (int32_t c = 0; c < noise.channels; ++c) {
-    if (noise.levels < 2 || noise.sigma[0][c] <= 0 || noise.sigma[1][c] <= 0) return false;
+    if (noise.levels < 2 || noise.sigma[0][c] <= 0 || noise.sigma[1][c] <= 0) return 0;
   }
   std::vector<double> found[kNoiseTones];
   double share[kNoiseTones] = {};
-  bool told = false;
+  std::set<int32_t> told;
   for (const LayerPair& pair : near) {
     const Tones tones = tones_of(pair, [&](const PairBlock& block) {
       if (block.state == SquareState::kShaken) return known_shaken;
@@ -398,10 +400,10 @@ bool measure_tones(const std::vector<LayerPair>& near, bool known_shaken, NoiseM
       const double half = median_of_flattest(blocks, 1, noise);
       if (fine > kMost || half > kCoarser * std::max(1.0, fine)) continue;
       found[t].push_back(fine);
-      told = told || !mostly_clipped(blocks);
+      if (!mostly_clipped(blocks)) told.insert(t);
     }
   }
-  if (!told) return false;
+  if (told.empty()) return 0;
   fill_gaps(found, noise.tones);
   double sum = 0, squares = 0;
   for (int32_t t = 0; t < kNoiseTones; ++t) {
@@ -409,7 +411,20 @@ bool measure_tones(const std::vector<LayerPair>& near, bool known_shaken, NoiseM
     squares += share[t] * noise.tones[t] * noise.tones[t];
   }
   if (sum > 0) noise.unevenness = static_cast<float>(std::sqrt(std::max(1.0, squares / sum)));
-  return true;
+  return static_cast<int32_t>(told.size());
+}
+
+// What is left when displacements are undone holds some of the picture, too, which mustn't count as
+// bright tones' noise: a camera's is strongest in dark ones.
+int32_t measure_undone_tones(const std::vector<LayerPair>& near, NoiseModel& noise) {
+  constexpr float kMostRise = 1.25f;
+  NoiseModel found = noise;
+  const int32_t told = measure_tones(undone(near), true, found);
+  const float *first = found.tones, *middle = first + kNoiseTones / 2;
+  const float dark = std::accumulate(first, middle, 0.0f);
+  if (std::accumulate(middle, first + kNoiseTones, 0.0f) > kMostRise * dark) return 0;
+  noise = found;
+  return told;
 }
 
 // Where everything moves, layers show how noise depends on brightness no better than each alone.
@@ -443,9 +458,9 @@ void measure_layers(const std::vector<Sample>& samples, NoiseModel& noise) {
   // What drifts slowly shows from the first to the last.
   const std::vector<LayerPair>& furthest = near.size() > 2 ? ends : near.size() > 1 ? far : near;
   if (stand_still(near) && stand_still(furthest)) measure_between(near, noise);
-  const bool told = measure_tones(near, noise.between.known, noise);
+  noise.told_tones = measure_tones(near, noise.between.known, noise);
   std::copy_n(noise.tones, kNoiseTones, noise.layer_tones);
-  noise.told_tones = told || measure_tones(undone(near), true, noise);
+  if (noise.told_tones == 0) noise.told_tones = measure_undone_tones(near, noise);
 }
 
 double variance_left(const std::vector<Sample>& samples) {
@@ -458,7 +473,9 @@ double variance_left(const std::vector<Sample>& samples) {
 }
 
 NoiseModel evened_noise(const NoiseModel& noise) {
-  if (noise.alone.known && !noise.told_tones) return noise_alone(noise);
+  // One or two tones say little of the others.
+  constexpr int32_t kFewestTones = 3;
+  if (noise.alone.known && noise.told_tones < kFewestTones) return noise_alone(noise);
   constexpr double kClearly = 1.15;  // strongest tone's sigma over the weakest's
   const auto [least, most] = std::minmax_element(noise.tones, noise.tones + kNoiseTones);
   if (!noise.range.is_usual() || !(*most > kClearly * kClearly * *least)) return noise;

@@ -138,7 +138,7 @@ TEST(StillNoise, OfASkyTellsNothingOfOtherTones) {
   noise.levels = 2;
   std::fill_n(noise.sigma[1], 3, 2.5f);
   noise = measured(layers, noise);
-  EXPECT_FALSE(noise.told_tones);
+  EXPECT_EQ(noise.told_tones, 0);
   for (const float tone : noise.tones) EXPECT_EQ(tone, 1.0f);
 }
 
