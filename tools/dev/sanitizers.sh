@@ -13,7 +13,7 @@ configure_sanitizer() { # DIRECTORY SANITIZERS OPTION…
     step "configuring $directory"
     if command -v ccache >/dev/null; then cache=(ccache); fi
     CC="${cache[*]} clang-19" CXX="${cache[*]} clang++-19" CXXFLAGS=-gline-tables-only \
-        meson setup -Dwerror=true -Dplugin=disabled -Dcuda=disabled -Dcomplete=true -Doptimization=1 -Ddebug=false -Db_ndebug=false \
+        meson setup -Dplugin=disabled -Dcuda=disabled -Dcomplete=true -Doptimization=1 -Ddebug=false -Db_ndebug=false \
         -Db_lundef=false -Db_sanitize="$sanitizers" "$@" "$directory" "$checkout" >&2 ||
         die "meson could not configure the build: $directory/meson-logs/meson-log.txt names the reason"
 }
