@@ -179,6 +179,8 @@ bool mostly_still(const LayerPair& pair) {
 bool has_moved(const LayerPair& pair) {
   constexpr double kMostExplained = 0.3, kMostPixels = 0.4;
   constexpr double kDriftExplained = 0.15, kDriftPixels = 0.8;
+  // Too small a picture to tell.
+  if (pair.still + pair.changed == 0) return true;
   if (is_displaced(pair)) return true;
   // All of it by a pixel, under noise that explains most of the difference.
   if (pair.together && pair.share > kDriftExplained && pair.pixels > kDriftPixels) return true;

@@ -84,6 +84,23 @@ TEST(StillNoise, NotOfAPatternThatMovesByWholePixels) {
   EXPECT_LE(noise.sigma[0][0], 2);
 }
 
+// No square of it tells whether it has moved.
+TEST(StillNoise, NotOfAPictureTooSmallToTell) {
+  constexpr int32_t kWidth = 96, kHeight = 26;
+  std::vector<TestImage> layers(4, TestImage(kFormat, kWidth, kHeight));
+  for (size_t z = 0; z < layers.size(); ++z) {
+    for (int32_t y = 0; y < kHeight; ++y) {
+      for (int32_t x = 0; x < kWidth; ++x) {
+        const bool dark = (x / 2 + y / 2 + static_cast<int32_t>(z)) % 2 != 0;
+        for (int32_t c = 0; c < 3; ++c) layers[z].set(x, y, c, dark ? 90.0f : 170.0f);
+      }
+    }
+  }
+  const NoiseModel noise = still_noise_of(layers);
+  EXPECT_FALSE(noise.still);
+  EXPECT_LE(noise.sigma[0][0], 2);
+}
+
 TEST(StillNoise, IsWhatStillLayersDifferBy) {
   for (const size_t count : {2, 5}) {
     std::vector<TestImage> layers(count, texture());
