@@ -44,7 +44,7 @@ bool find_profile(const std::vector<MeasuredLayer>& layers, ThreadPool& pool, To
   return true;
 }
 
-EvenNoise noise_of_each(const std::vector<MeasuredLayer>& layers, NoiseKind kind, ThreadPool& pool,
+EvenNoise noise_of_each(std::vector<MeasuredLayer> layers, NoiseKind kind, ThreadPool& pool,
                         const Callbacks& callbacks, const NoiseModel& mean) {
   EvenNoise alone;
   ToneProfile profile;
@@ -52,8 +52,8 @@ EvenNoise noise_of_each(const std::vector<MeasuredLayer>& layers, NoiseKind kind
   alone.bend = bend_of(profile, trusted_share(mean));
   std::vector<NoiseModel> found(layers.size());
   for (size_t i = 0; i < layers.size(); ++i) {
-    if (!estimate_bent_noise(alone.bend, layers[i].sample, layers[i].noise, kind, pool, callbacks,
-                             found[i])) {
+    if (!estimate_bent_noise(alone.bend, std::move(layers[i].sample), layers[i].noise, kind, pool,
+                             callbacks, found[i])) {
       return alone;
     }
   }
@@ -209,7 +209,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
   for (size_t i = 0; i < found.size(); ++i) {
     measured_alone.push_back({found[i], std::move(samples[i])});
   }
-  mean.alone = noise_of_each(measured_alone, kind, pool, callbacks, mean);
+  mean.alone = noise_of_each(std::move(measured_alone), kind, pool, callbacks, mean);
   return mean;
 }
 

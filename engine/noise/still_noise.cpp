@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
 #include <vector>
 
 #include "layer_pair.h"
@@ -339,8 +338,9 @@ void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPai
     double variance[kSampleLevels];
     const double all = left_of(blocks, 0, c, kMostBlocks);
     const double plausible = hidden && c > 0 ? std::pow(kMostChroma * noise.sigma[0][0], 2) : all;
+    const double share = all > plausible ? plausible / all : 1;  // all may be 0
     for (int32_t l = 0; l < kSampleLevels; ++l) {
-      variance[l] = std::min(1.0, plausible / all) * left_of(blocks, l, c, kMostBlocks);
+      variance[l] = share * left_of(blocks, l, c, kMostBlocks);
       noise.sigma[l][c] = static_cast<float>(std::sqrt(variance[l]));
     }
     noise.levels = kSampleLevels;
@@ -388,7 +388,7 @@ int32_t measure_tones(const std::vector<LayerPair>& near, bool known_shaken, Noi
   }
   std::vector<double> found[kNoiseTones];
   double share[kNoiseTones] = {};
-  std::set<int32_t> told;
+  bool told[kNoiseTones] = {};
   for (const LayerPair& pair : near) {
     const Tones tones = tones_of(pair, [&](const PairBlock& block) {
       if (block.state == SquareState::kShaken) return known_shaken;
@@ -402,10 +402,11 @@ int32_t measure_tones(const std::vector<LayerPair>& near, bool known_shaken, Noi
       const double half = median_of_flattest(blocks, 1, noise);
       if (fine > kMost || half > kCoarser * std::max(1.0, fine)) continue;
       found[t].push_back(fine);
-      if (!mostly_clipped(blocks)) told.insert(t);
+      told[t] = told[t] || !mostly_clipped(blocks);
     }
   }
-  if (told.empty()) return 0;
+  const auto count = static_cast<int32_t>(std::count(told, told + kNoiseTones, true));
+  if (count == 0) return 0;
   fill_gaps(found, noise.tones);
   double sum = 0, squares = 0;
   for (int32_t t = 0; t < kNoiseTones; ++t) {
@@ -413,7 +414,7 @@ int32_t measure_tones(const std::vector<LayerPair>& near, bool known_shaken, Noi
     squares += share[t] * noise.tones[t] * noise.tones[t];
   }
   if (sum > 0) noise.unevenness = static_cast<float>(std::sqrt(std::max(1.0, squares / sum)));
-  return static_cast<int32_t>(told.size());
+  return count;
 }
 
 // What is left when displacements are undone holds some of the picture, too, which mustn't count as
