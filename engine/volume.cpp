@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 
 #include "engine/noise/black_lift.h"
 #include "engine/noise/estimate.h"
+#include "engine/noise/flat_blocks.h"
 #include "engine/noise/still_noise.h"
 #include "engine/noise/tone_profile.h"
 
@@ -14,6 +16,7 @@ namespace grainless {
 namespace {
 
 constexpr int32_t kMeasuredLayers = 9;
+constexpr int32_t kLumaBlock = 16;
 constexpr double kMostOverLeft = 1.1;  // sigma of a layer that others doubt
 constexpr int32_t kLeastTiles = 16;    // of a layer: what a picture of 512 x 512 has
 
@@ -30,15 +33,19 @@ struct MeasuredLayer {
   Sample sample;
 };
 
-// One profile for all layers, which come from one camera: of each of them, surely.
+// One profile for all layers, which come from one camera: of most of them, surely.
 bool find_profile(const std::vector<MeasuredLayer>& layers, ThreadPool& pool, ToneProfile& mean) {
+  std::vector<ToneProfile> sure;
   for (const MeasuredLayer& layer : layers) {
     const NoiseModel& noise = layer.noise;
     if (noise.confidence != Confidence::kMeasured || !noise.range.is_usual()) return false;
     const ToneProfile profile = measure_profile(layer.sample, pool);
-    if (!is_sure(profile, noise)) return false;
+    if (is_sure(profile, noise)) sure.push_back(profile);
+  }
+  if (2 * sure.size() <= layers.size()) return false;
+  for (const ToneProfile& profile : sure) {
     for (int32_t k = 0; k < kProfileKnots; ++k) {
-      mean.log_sigma[k] += profile.log_sigma[k] / static_cast<double>(layers.size());
+      mean.log_sigma[k] += profile.log_sigma[k] / static_cast<double>(sure.size());
     }
   }
   return true;
@@ -63,6 +70,36 @@ EvenNoise noise_of_each(std::vector<MeasuredLayer> layers, NoiseKind kind, Threa
   for (int32_t l = 0; l < kMaxLevels; ++l) std::copy_n(even.sigma[l], kMaxChannels, alone.sigma[l]);
   alone.known = true;
   return alone;
+}
+
+bool none_seems_clean(const std::vector<NoiseModel>& found) {
+  return std::none_of(found.begin(), found.end(), [](const NoiseModel& noise) {
+    return noise.confidence == Confidence::kLittle;
+  });
+}
+
+std::vector<NoiseModel> sure_ones(const std::vector<NoiseModel>& found) {
+  std::vector<NoiseModel> sure;
+  std::copy_if(found.begin(), found.end(), std::back_inserter(sure),
+               [](const NoiseModel& noise) { return noise.confidence == Confidence::kMeasured; });
+  return sure;
+}
+
+// As far as flat blocks tell: what each layer holds is as strong, and falls as much with
+// resolution.
+bool show_same_noise(const std::vector<Sample>& samples, ThreadPool& pool) {
+  constexpr double kMostApart = 1.25;
+  double least[kSampleLevels], most[kSampleLevels] = {};
+  std::fill_n(least, kSampleLevels, HUGE_VAL);
+  for (const Sample& sample : samples) {
+    const FlatNoise flat = flat_block_noise(sample, 0, kLumaBlock, pool);
+    for (int32_t l = 0; l < kSampleLevels; ++l) {
+      least[l] = std::min(least[l], flat.sigma[l]);
+      most[l] = std::max(most[l], flat.sigma[l]);
+    }
+  }
+  return std::equal(least, least + kSampleLevels, most,
+                    [](double low, double high) { return low > 0 && high <= kMostApart * low; });
 }
 
 // From a multiple of kVolumeCut on.
@@ -203,7 +240,12 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
     most = std::max(most, kMostOverLeft * std::sqrt(variance_left(samples)));
   }
   NoiseModel mean = mean_noise(found, most);
-  measure_layers(samples, mean);
+  const std::vector<NoiseModel> sure = sure_ones(found);
+  const bool speaks = !sure.empty() && mean.confidence == Confidence::kUnsure &&
+                      none_seems_clean(found) && show_same_noise(samples, pool);
+  const std::vector<NoiseModel>& those = speaks ? sure : found;
+  const NoiseModel witness = mean_noise(those, most_agreed(those));
+  measure_layers(samples, speaks ? &witness : nullptr, mean);
   mean.lift = measure_lift(samples, {});
   std::vector<MeasuredLayer> measured_alone;
   for (size_t i = 0; i < found.size(); ++i) {

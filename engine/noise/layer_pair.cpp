@@ -61,7 +61,7 @@ int32_t squares_along(int32_t pixels) {
 // The squares of all tiles; a tile's right and lower rest is in none.
 class Squares {
  public:
-  Squares(const Sample& a, const Sample& b, size_t tiles, double known, bool next) {
+  Squares(const Sample& a, const Sample& b, size_t tiles, double known, Apart apart) {
     for (size_t t = 0; t < tiles; ++t) {
       const SampleTile& tile = a.tiles[t];
       first_.push_back(motions_.size());
@@ -74,7 +74,7 @@ class Squares {
       }
     }
     forgive_coarseness(motions_);
-    forgive_shake(known, next, motions_);
+    forgive_shake(known, apart, motions_);
   }
   // Sets what the square that holds a block says of it, if there is one.
   void judge(const Sample& a, const Sample& b, size_t t, int32_t x, int32_t y,
@@ -129,9 +129,9 @@ class Squares {
 
 }  // namespace
 
-LayerPair compare_layers(const Sample& a, const Sample& b, double known, bool next) {
+LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart apart) {
   const size_t tiles = std::min(a.tiles.size(), b.tiles.size());
-  const Squares squares(a, b, tiles, known, next);
+  const Squares squares(a, b, tiles, known, apart);
   LayerPair pair;
   pair.still = squares.count(SquareState::kStill) + squares.count(SquareState::kShaken);
   pair.changed = squares.count(SquareState::kChanged);

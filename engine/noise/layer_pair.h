@@ -30,8 +30,7 @@ struct LayerPair {
   bool together = false;           // all that shows a displacement shows the same
 };
 
-// Of the same parts of two layers, `next` to each other or not, whose luma shows noise of the
-// variance `known` in each alone.
-LayerPair compare_layers(const Sample& a, const Sample& b, double known, bool next);
+// Of the same parts of two layers, whose luma shows noise of the variance `known` in each alone.
+LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart apart);
 
 }  // namespace grainless

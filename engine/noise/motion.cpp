@@ -24,7 +24,7 @@ struct Shake {
   double share, pixels, spread, apart;
 };
 constexpr Shake kKnownNoise{0.12, 0.6, 0.12, 0.3}, kHiddenBetween{0.4, 0.9, 0.12, 0.3},
-    kHiddenFurther{0.5, 0.9, 0.12, 0.3};
+    kHiddenFurther{0.5, 0.9, 0.12, 0.3}, kKnownOnAverage{0.35, 0.9, 0.12, 0.3};
 // Of the variance that layers differ by: one that alone shows more of it took texture for noise.
 constexpr double kMistaken = 2;
 constexpr double kOneMore = 1.5;  // a square's share over the median
@@ -162,7 +162,7 @@ void forgive_coarseness(std::vector<SquareMotion>& squares) {
   }
 }
 
-void forgive_shake(double known, bool next, std::vector<SquareMotion>& squares) {
+void forgive_shake(double known, Apart apart, std::vector<SquareMotion>& squares) {
   constexpr size_t kFewest = 4;
   std::vector<double> right, down, shares, noise, blur;
   for (const SquareMotion& square : squares) {
@@ -177,16 +177,22 @@ void forgive_shake(double known, bool next, std::vector<SquareMotion>& squares) 
   if (right.size() < kFewest) return;
   const double differing = median(noise);
   const bool plausible = known >= kHiddenNoise * differing && known <= kMistaken * differing;
-  const Shake& most = plausible ? kKnownNoise : next ? kHiddenBetween : kHiddenFurther;
-  const double x = median(right), y = median(down);
-  if (median(shares) > most.share || std::hypot(x, y) > most.pixels) return;
+  const bool average = plausible && apart == Apart::kOnAverage;
+  const Shake& most = average                 ? kKnownOnAverage
+                      : plausible             ? kKnownNoise
+                      : apart == Apart::kNext ? kHiddenBetween
+                                              : kHiddenFurther;
+  const double x = median(right), y = median(down), share = median(std::move(shares));
+  // What goes by before a background that stands still is no shake.
+  const double one = average ? std::max(kKnownNoise.share, 2 * share) : most.share;
+  if (share > most.share || std::hypot(x, y) > most.pixels) return;
   // Noise of neighbouring pixels is alike: it blurs twice as much, half of the squares by two
   // thirds of a deviation.
   const double blurred = 4.0 / 3 * median(std::move(blur));
   if (std::max(spread(right, x), spread(down, y)) > most.spread + blurred) return;
   for (SquareMotion& square : squares) {
     if (square.state != SquareState::kChanged || square.dots || square.coarse) continue;
-    if (square.share > kOneMore * most.share) continue;
+    if (square.share > kOneMore * one) continue;
     if (std::hypot(square.right - x, square.down - y) > most.apart + 3 * blurred) continue;
     square.state = SquareState::kShaken;
   }

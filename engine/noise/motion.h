@@ -23,6 +23,9 @@ enum class SquareState {
   kChanged,
 };
 
+// Of two layers: neighbours, others, or any of layers that differ little on average.
+enum class Apart { kNext, kFurther, kOnAverage };
+
 struct SquareMotion {
   SquareState state = SquareState::kUnknown;
   double share = 0;  // of the difference that one displacement explains, at most of levels
@@ -52,9 +55,9 @@ void forgive_coarseness(std::vector<SquareMotion>& squares);
 // a pixel. Where that explains little of what they differ by, their mean is better than each of
 // them, and those that moved with the others become shaken. How much is little: more, where one
 // layer alone doesn't tell the noise's variance, `known` being far from what no displacement
-// explains; and then still more between layers that aren't `next` to each other. Leaves and waves
-// move differently, what goes by further.
-void forgive_shake(double known, bool next, std::vector<SquareMotion>& squares);
+// explains; and then still more between layers that aren't next to each other. More, too, of
+// layers that differ little on average. Leaves and waves move differently, what goes by further.
+void forgive_shake(double known, Apart apart, std::vector<SquareMotion>& squares);
 
 // Of at least one value; of an even number the greater one of both.
 double median(std::vector<double> values);

@@ -15,7 +15,9 @@ namespace grainless {
 // more than the layers alone show: confidence is kMeasured then. Where most squares do (motion.h),
 // whatever the noise looks like: sets noise.between, and limits sigma to it, and strength where
 // that makes it less. Sets noise.tones and noise.unevenness from what has not moved.
-void measure_layers(const std::vector<Sample>& samples, NoiseModel& noise);
+// What layers of theirs surely show (`sure`, may be null), counts for all that move and are not
+// sure.
+void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, NoiseModel& noise);
 
 // What is left of luma's difference between layers in most places when displacements are undone:
 // its variance in one layer, at most. Infinite where nothing tells.

@@ -117,8 +117,8 @@ std::vector<SquareMotion> shaken_squares(double x, double stray, double share) {
   return squares;
 }
 
-int64_t shaken_of(double known, std::vector<SquareMotion> squares, bool next = true) {
-  forgive_shake(known, next, squares);
+int64_t shaken_of(double known, std::vector<SquareMotion> squares, Apart apart = Apart::kNext) {
+  forgive_shake(known, apart, squares);
   return std::count_if(squares.begin(), squares.end(), [](const SquareMotion& square) {
     return square.state == SquareState::kShaken;
   });
@@ -129,13 +129,31 @@ TEST(Motion, OfACameraHeldByHandIsForgiven) {
   EXPECT_EQ(shaken_of(kKnown, shaken_squares(0.3, 0.03, 0.1)), 12);
   EXPECT_EQ(shaken_of(kHidden, shaken_squares(0.3, 0.03, 0.3)), 12);
   EXPECT_EQ(shaken_of(kMistaken, shaken_squares(0.3, 0.03, 0.3)), 12);
-  EXPECT_EQ(shaken_of(kHidden, shaken_squares(0.8, 0.03, 0.45), false), 12) << "a slow drift";
+  EXPECT_EQ(shaken_of(kHidden, shaken_squares(0.8, 0.03, 0.45), Apart::kFurther), 12)
+      << "a slow drift";
   EXPECT_EQ(shaken_of(kHidden, shaken_squares(0.8, 0.03, 0.45)), 0) << "a fast one";
-  EXPECT_EQ(shaken_of(kKnown, shaken_squares(0.8, 0.03, 0.1), false), 0);
+  EXPECT_EQ(shaken_of(kKnown, shaken_squares(0.8, 0.03, 0.1), Apart::kFurther), 0);
   EXPECT_EQ(shaken_of(kKnown, shaken_squares(0.3, 0.03, 0.3)), 0) << "one frame is better";
   EXPECT_EQ(shaken_of(kHidden, shaken_squares(0.3, 0.03, 0.5)), 0) << "little but motion";
   EXPECT_EQ(shaken_of(kHidden, shaken_squares(0.3, 0.2, 0.1)), 0) << "leaves";
   EXPECT_EQ(shaken_of(kHidden, shaken_squares(2.0, 0.03, 0.3)), 0) << "further";
+}
+
+TEST(Motion, OfACameraIsForgivenFurtherWhereLayersDifferLittleOnAverage) {
+  const auto shaken = [](const std::vector<SquareMotion>& squares) {
+    return shaken_of(4, squares, Apart::kOnAverage);
+  };
+  EXPECT_EQ(shaken(shaken_squares(0.8, 0.03, 0.3)), 12);
+  EXPECT_EQ(shaken_of(4, shaken_squares(0.8, 0.03, 0.3), Apart::kFurther), 0);
+  EXPECT_EQ(shaken(shaken_squares(0.8, 0.03, 0.4)), 0) << "little but motion";
+  EXPECT_EQ(shaken(shaken_squares(1.2, 0.03, 0.3)), 0) << "further";
+  EXPECT_EQ(shaken(shaken_squares(0.3, 0.2, 0.1)), 0) << "leaves";
+  // What goes by before a background that stands still.
+  std::vector<SquareMotion> squares = shaken_squares(0.8, 0.03, 0.3);
+  for (size_t i = 0; i < 14; ++i) {
+    squares.push_back({.state = SquareState::kStill, .share = 0.005, .noise = 4});
+  }
+  EXPECT_EQ(shaken(squares), 0);
 }
 
 // As noise reduction leaves it where a picture is flat: coarse, and less than elsewhere.
@@ -178,7 +196,7 @@ TEST(Motion, OfItsOwnIsNotForgivenBesideAShake) {
   squares[3].right = -0.8;
   squares[5].share = 0.9;
   squares[7].state = SquareState::kUnknown;
-  forgive_shake(0.1, true, squares);
+  forgive_shake(0.1, Apart::kNext, squares);
   for (size_t i = 0; i < squares.size(); ++i) {
     const bool other = i == 3 || i == 5;
     const SquareState wanted = i == 7  ? SquareState::kUnknown

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <random>
 
+#include "engine/noise/estimate.h"
 #include "engine/noise/sample.h"
+#include "engine/noise/tone_profile.h"
 #include "engine/volume.h"
 #include "tests/support/test_images.h"
 
@@ -53,11 +55,12 @@ void add_noise(TestImage& image, float sigma, uint32_t seed) {
   }
 }
 
-NoiseModel measured(const std::vector<TestImage>& layers, NoiseModel noise) {
+NoiseModel measured(const std::vector<TestImage>& layers, NoiseModel noise,
+                    const NoiseModel* sure = nullptr) {
   ThreadPool pool(2);
   std::vector<Sample> samples;
   for (const TestImage& layer : layers) samples.push_back(take_sample(layer.view(), pool, {}));
-  measure_layers(samples, noise);
+  measure_layers(samples, sure, noise);
   return noise;
 }
 
@@ -205,6 +208,174 @@ TEST(StillNoise, IsWhatUndoneDisplacementsLeave) {
       EXPECT_EQ(noise.strength[0], 1.0f) << by << sure;
     }
   }
+}
+
+// Some were sure and others weren't, or dared as much as there is: their mean is unsure.
+TEST(StillNoise, IsWhatUndoneDisplacementsLeaveOfUnsureLayersThatFoundAsMuch) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 4; ++z) {
+    layers.push_back(texture(3 * z));
+    add_noise(layers.back(), 5, static_cast<uint32_t>(z + 2));
+  }
+  NoiseModel noise = white_noise(3, 5.4f);
+  noise.confidence = Confidence::kUnsure;
+  noise.sigma[0][1] = noise.sigma[0][2] = 1;
+  noise.strength[0] = 1.6f;
+  noise = measured(layers, noise);
+  EXPECT_EQ(noise.confidence, Confidence::kMeasured);
+  EXPECT_EQ(noise.strength[0], 1.0f);
+  for (int32_t c = 0; c < 3; ++c) EXPECT_NEAR(noise.sigma[0][c], 5, 0.8);
+}
+
+// Parts of each layer that move in other directions than the rest, as leaves do.
+TestImage leaves(int32_t z) {
+  TestImage image = texture(3 * z);
+  const TestImage up = texture(300 - 4 * z), down = texture(200 + 7 * z);
+  for (int32_t y = kSide / 3; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      const TestImage& other = y < 2 * kSide / 3 ? up : down;
+      for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, other.get(x, y, c));
+    }
+  }
+  return image;
+}
+
+// Up to what is left where most displacements are undone.
+TEST(StillNoise, OfOneSureLayerIsThatOfOthersThatMove) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 4; ++z) {
+    layers.push_back(leaves(z));
+    add_noise(layers.back(), 5, static_cast<uint32_t>(z + 2));
+  }
+  NoiseModel noise = white_noise(3, 2);
+  noise.confidence = Confidence::kUnsure;
+  EXPECT_EQ(measured(layers, noise).confidence, Confidence::kUnsure);
+  EXPECT_EQ(measured(layers, noise).sigma[0][0], 2.0f);
+  NoiseModel sure = white_noise(3, 4.5f);
+  sure.strength[0] = 1.3f;
+  const NoiseModel taken = measured(layers, noise, &sure);
+  EXPECT_EQ(taken.confidence, Confidence::kMeasured);
+  EXPECT_EQ(taken.sigma[0][0], 4.5f);
+  EXPECT_EQ(taken.strength[0], 1.3f);
+  // It took texture for noise.
+  sure = white_noise(3, 14);
+  EXPECT_NEAR(measured(layers, noise, &sure).sigma[0][0], 5.2, 0.8);
+  // Others that are sure need no witness.
+  noise.confidence = Confidence::kMeasured;
+  EXPECT_EQ(measured(layers, noise, &sure).sigma[0][0], 2.0f);
+}
+
+// Displaced by parts of a pixel.
+TestImage drifting(double right) {
+  const auto whole = static_cast<int32_t>(right);
+  const auto part = static_cast<float>(right - whole);
+  TestImage image = texture(whole);
+  const TestImage next = texture(whole + 1);
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      for (int32_t c = 0; c < 3; ++c) {
+        image.set(x, y, c, (1 - part) * image.get(x, y, c) + part * next.get(x, y, c));
+      }
+    }
+  }
+  return image;
+}
+
+// The first and the last of them by more than two layers may.
+TEST(StillNoise, LayersThatDifferLittleOnAverageAreAveraged) {
+  const auto between = [](double by, float sigma) {
+    std::vector<TestImage> layers;
+    for (int32_t z = 0; z < 4; ++z) {
+      layers.push_back(drifting(0.3 + by * z));
+      add_noise(layers.back(), sigma, static_cast<uint32_t>(z + 2));
+    }
+    return measured(layers, white_noise(3, sigma)).between.known;
+  };
+  EXPECT_TRUE(between(0.15, 14));
+  EXPECT_FALSE(between(0.2, 12)) << "more";
+  EXPECT_FALSE(between(0.2, 8)) << "further";
+}
+
+// Each layer shows less than it holds: noise that a camera took out where a picture is flat.
+TEST(StillNoise, HidesWhereShakenLayersSeemToHoldNone) {
+  const auto hidden = [](double by, float sigma, float found) {
+    std::vector<TestImage> layers;
+    for (int32_t z = 0; z < 4; ++z) {
+      layers.push_back(drifting(0.3 + by * z));
+      add_noise(layers.back(), sigma, static_cast<uint32_t>(z + 2));
+    }
+    NoiseModel noise = white_noise(3, found);
+    noise.confidence = Confidence::kLittle;
+    return measured(layers, noise);
+  };
+  const NoiseModel shaken = hidden(0.25, 8, 0.8f);
+  EXPECT_EQ(shaken.confidence, Confidence::kMeasured);
+  EXPECT_NEAR(shaken.sigma[0][0], 8, 1);
+  EXPECT_EQ(hidden(0.25, 1.5f, 0.8f).sigma[0][0], 0.8f) << "as much as interpolation leaves";
+  EXPECT_EQ(hidden(3, 8, 0.8f).sigma[0][0], 0.8f) << "drawings that move leave as much";
+  EXPECT_EQ(hidden(0.25, 8, 0).sigma[0][0], 0) << "drawn";
+}
+
+// A gradient whose noise is twice as strong where it is dark, or even.
+TestImage toned(bool even, uint32_t seed) {
+  constexpr int32_t kLarge = 224;
+  TestImage image(kFormat, kLarge, kLarge);
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (int32_t y = 0; y < kLarge; ++y) {
+    for (int32_t x = 0; x < kLarge; ++x) {
+      const float value = 40 + 170 * static_cast<float>(x) / kLarge;
+      const float sigma = even ? 8 : 12 - 7 * static_cast<float>(x) / kLarge;
+      for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, value + sigma * normal(random));
+    }
+  }
+  return image;
+}
+
+// One layer in which it doesn't show surely enough doesn't count.
+TEST(StillNoise, OfTonesIsWhatMostLayersSurelyShow) {
+  ThreadPool pool(2);
+  for (const size_t even : {1, 2}) {
+    std::vector<TestImage> layers;
+    for (size_t z = 0; z < 4; ++z) layers.push_back(toned(z < even, static_cast<uint32_t>(z + 2)));
+    std::vector<ConstImage> views;
+    for (const TestImage& layer : layers) views.push_back(layer.view());
+    const NoiseModel noise = estimate_volume_noise(views, NoiseKind::kSure, pool, {});
+    EXPECT_EQ(noise.alone.known, even < 2) << even;
+  }
+}
+
+// A few tones that stood still say little of the others, of which each layer surely shows more.
+TEST(StillNoise, OfTonesIsThatOfEachLayerWhereFewTell) {
+  NoiseModel noise = white_noise(3, 5);
+  noise.alone.known = true;
+  double scale = 0;
+  noise.alone.bend = bend_with([](double at) { return 0.5 + at / 255; }, scale);
+  for (const int32_t told : {0, 3, 4}) {
+    noise.told_tones = told;
+    EXPECT_EQ(evened_noise(noise).bend.enabled != 0, told < 4) << told;
+  }
+}
+
+// A noisy picture before other, clean ones of texture.
+TEST(StillNoise, OfOnePictureIsNotThatOfOthers) {
+  ThreadPool pool(2);
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 4; ++z) layers.push_back(texture(5 * z));
+  TestImage flat(kFormat, kSide, kSide);
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      for (int32_t c = 0; c < 3; ++c) flat.set(x, y, c, 60 + 0.5f * static_cast<float>(x));
+    }
+  }
+  layers[0] = flat;
+  for (TestImage& layer : layers) add_noise(layer, 0.5f, 8);
+  add_noise(layers[0], 12, 7);
+  std::vector<ConstImage> views;
+  for (const TestImage& layer : layers) views.push_back(layer.view());
+  EXPECT_GT(estimate_noise(views[0], NoiseKind::kSure, pool, {}).sigma[0][0], 11);
+  EXPECT_EQ(estimate_noise(views[1], NoiseKind::kSure, pool, {}).confidence, Confidence::kUnsure);
+  EXPECT_LT(estimate_volume_noise(views, NoiseKind::kSure, pool, {}).sigma[0][0], 1);
 }
 
 // What moves in many ways leaves more than noise; still no noise is stronger than that.
