@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 
+#include "cards.h"
 #include "engine/backends/registry.h"
 #include "engine/backends/tile_scheduler.h"
 #include "engine/boundary/pixel_math.h"
@@ -201,7 +202,8 @@ void add_part(const Report& part, Report& whole) {
 
 struct Engine::Impl {
   explicit Impl(const EngineOptions& options)
-      : pool(options.threads), registry(options.module_dir, pool) {}
+      : pool(options.threads),
+        registry(options.cards ? options.cards : module_cards(options.module_dir), pool) {}
 
   void denoise(const Params& params, const NoiseModel& noise, const PictureFlow& picture,
                const Callbacks& callbacks, Report& report);
@@ -502,6 +504,17 @@ Status Engine::range(const ConstImage& image, PictureRange& range) {
 
 bool Engine::looks_at_whole(const Params& params, PixelFormat format) {
   return params.auto_sigma || asks_for_impulses(params) || has_range(format);
+}
+
+std::vector<Rect> Engine::looked_at(const Params& params, PixelFormat format, int32_t width,
+                                    int32_t height) {
+  if (has_range(format)) return {{0, 0, width, height}};
+  std::vector<Rect> parts;
+  if (!looks_at_whole(params, format)) return parts;
+  for (const SampleTile& tile : sample_tiles(width, height, kSampleTiles)) {
+    parts.push_back({tile.x, tile.y, tile.width, tile.height});
+  }
+  return parts;
 }
 
 Status Engine::noise_curve(const ConstImage& image, const NoiseArea& area, const NoiseModel& model,

@@ -19,9 +19,13 @@
 
 namespace grainless {
 
+class Cards;
+
 struct EngineOptions {
   std::string module_dir;  // where grainless-cuda.so lies; empty: the CPU only
   int32_t threads = 0;     // of the CPU backend; 0: one a core
+  // Whoever opens cards instead of that module in this process (cards.h).
+  std::shared_ptr<Cards> cards = nullptr;
 };
 
 struct DeviceInfo {
@@ -134,6 +138,11 @@ class Engine {
 
   // Whether noise_for() or volume_noise() look at pixels.
   static bool looks_at_whole(const Params& params, PixelFormat format);
+
+  // The parts of a whole picture of that size whose pixels noise_for() looks at; the others need
+  // not be there yet.
+  static std::vector<Rect> looked_at(const Params& params, PixelFormat format, int32_t width,
+                                     int32_t height);
 
   // NoiseModel::range of a whole image, for a sigma that is given. Quick: looks at some pixels, and
   // at none of integers without alpha.

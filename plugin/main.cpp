@@ -3,7 +3,11 @@
 // plug-ins at its start, in batch too.
 #include <libgimp/gimp.h>
 
+#include "card_process.h"
 #include "procedure.h"
+#ifdef GRAINLESS_CARD_PROCESS
+#include "plugin/cards/serve.h"
+#endif
 
 // Of the ways from one format to another babl takes the one that it has measured to be the fastest,
 // in each process anew; on a busy machine that may be any of them, and their roundings differ. Left
@@ -44,4 +48,14 @@ static void grainless_plug_in_init(GrainlessPlugIn*) {}
 
 G_DEFINE_TYPE(GrainlessPlugIn, grainless_plug_in, GIMP_TYPE_PLUG_IN)
 
+#ifdef GRAINLESS_CARD_PROCESS
+// As the process that holds the cards, this program is no plug-in and speaks to no GIMP.
+int main(int count, char** arguments) {
+  if (count > 1 && g_strcmp0(arguments[1], grainless::kServeCards) == 0) {
+    return grainless::cards::serve_cards(count - 2, arguments + 2);
+  }
+  return gimp_main(grainless_plug_in_get_type(), count, arguments);
+}
+#else
 GIMP_MAIN(grainless_plug_in_get_type())
+#endif

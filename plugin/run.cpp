@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "card_process.h"
 #include "config.h"
 #include "engine/sentence.h"
 #include "job.h"
@@ -166,7 +167,7 @@ Status run_without_dialog(const Call& call, Job& job) {
 using MakeJob = std::function<std::unique_ptr<Job>(Engine&)>;
 
 GimpValueArray* run(const Call& call, const MakeJob& make_job) {
-  Engine engine({module_dir(), gimp_get_num_processors()});
+  Engine engine({module_dir(), gimp_get_num_processors(), card_process(module_dir())});
   engine.prepare(call.params());
   gegl_init(nullptr, nullptr);  // takes 0.1 s, too
   const std::unique_ptr<Job> job = make_job(engine);

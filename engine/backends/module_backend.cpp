@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "engine/boundary/module_version.h"
 #include "engine/platform/library.h"
@@ -27,13 +28,6 @@ ErrorCode known_code(int32_t code) {
 template <size_t kBytes>
 std::string text_of(const char (&field)[kBytes]) {
   return {field, strnlen(field, kBytes)};
-}
-
-void check(int32_t code, const AbiMessage& message) {
-  if (code == 0) return;
-  const std::string text = text_of(message.text);
-  throw Error(known_code(code),
-              text.empty() ? sentence("the GPU module failed") : unpacked_sentence(text));
 }
 
 const AbiBackend* load_table(const std::string& path) {
@@ -63,7 +57,7 @@ class ModuleBackend final : public Backend {
   ModuleBackend(const AbiBackend* table, uint32_t device, const AbiDevice& info, uint64_t limit)
       : table_(table), name_("cuda:" + std::to_string(device)), description_(info.name) {
     AbiMessage message{};
-    check(table_->open(device, limit, &session_, &message), message);
+    check_answer(table_->open(device, limit, &session_, &message), message);
   }
   ~ModuleBackend() override { table_->close(session_); }
   ModuleBackend(const ModuleBackend&) = delete;
@@ -75,12 +69,12 @@ class ModuleBackend final : public Backend {
   int32_t preferred_side() const override { return kLargestSide; }
   Status supports(const Plan& plan) const override {
     AbiMessage message{};
-    return guard([&] { check(table_->supports(session_, &plan, &message), message); });
+    return guard([&] { check_answer(table_->supports(session_, &plan, &message), message); });
   }
   uint64_t budget() const override {
     uint64_t bytes = 0;
     AbiMessage message{};
-    check(table_->budget(session_, &bytes, &message), message);
+    check_answer(table_->budget(session_, &bytes, &message), message);
     return bytes;
   }
   uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const override {
@@ -91,12 +85,12 @@ class ModuleBackend final : public Backend {
            AbiTiming* timing) override {
     AbiCallbacks plain{const_cast<Callbacks*>(&callbacks), cancelled, progress};
     AbiMessage message{};
-    check(table_->run(session_, &plan, &tile, &plain, timing, &message), message);
+    check_answer(table_->run(session_, &plan, &tile, &plain, timing, &message), message);
   }
 
   Status supports_volume(const Plan& plan, const VolumePlan& volume) const override {
     AbiMessage message{};
-    return guard([&] { check(table_->supports_volume(&plan, &volume, &message), message); });
+    return guard([&] { check_answer(table_->supports_volume(&plan, &volume, &message), message); });
   }
   uint64_t slab_bytes(const Plan& plan, const VolumePlan& volume, int32_t width, int32_t height,
                       int32_t in_layers, int32_t out_layers) const override {
@@ -106,7 +100,8 @@ class ModuleBackend final : public Backend {
                 const Callbacks& callbacks, AbiTiming* timing) override {
     AbiCallbacks plain{const_cast<Callbacks*>(&callbacks), cancelled, progress};
     AbiMessage message{};
-    check(table_->run_slab(session_, &plan, &volume, &slab, &plain, timing, &message), message);
+    check_answer(table_->run_slab(session_, &plan, &volume, &slab, &plain, timing, &message),
+                 message);
   }
 
  private:
@@ -122,7 +117,32 @@ class ModuleBackend final : public Backend {
   AbiSession* session_ = nullptr;
 };
 
+class ModuleCards final : public Cards {
+ public:
+  explicit ModuleCards(std::string path) : path_(std::move(path)) {}
+
+  std::vector<AbiDevice> devices(bool ask) override { return Module::load(path_).devices(ask); }
+  std::shared_ptr<Backend> open(uint32_t device, uint64_t memory_limit) override {
+    return Module::load(path_).open(device, memory_limit);
+  }
+
+ private:
+  std::string path_;
+};
+
 }  // namespace
+
+void check_answer(int32_t code, const AbiMessage& message) {
+  if (code == 0) return;
+  const std::string text = text_of(message.text);
+  throw Error(known_code(code),
+              text.empty() ? sentence("the GPU module failed") : unpacked_sentence(text));
+}
+
+std::shared_ptr<Cards> module_cards(const std::string& module_dir) {
+  if (module_dir.empty()) return nullptr;
+  return std::make_shared<ModuleCards>(module_dir + "/" + kModuleFile);
+}
 
 const Module& Module::load(const std::string& path) {
   static std::mutex mutex;
@@ -147,7 +167,7 @@ std::vector<AbiDevice> Module::devices(bool ask) const {
   do {
     devices.resize(count);
     const auto places = static_cast<uint32_t>(devices.size());
-    check(table_->devices(ask ? 1 : 0, devices.data(), places, &count, &message), message);
+    check_answer(table_->devices(ask ? 1 : 0, devices.data(), places, &count, &message), message);
     if (count > kMost) unavailable(sentence("the GPU module failed"));
   } while (count > devices.size());
   devices.resize(count);
@@ -157,13 +177,17 @@ std::vector<AbiDevice> Module::devices(bool ask) const {
   return devices;
 }
 
-std::unique_ptr<Backend> Module::open(uint32_t device, uint64_t memory_limit) const {
+AbiDevice Module::usable_device(uint32_t device) const {
   const std::vector<AbiDevice> known = devices(false);
   if (device >= known.size()) {
     unavailable(sentence("there is no graphics card cuda:%s", {std::to_string(device)}));
   }
   if (!known[device].usable) unavailable(unpacked_sentence(known[device].reason));
-  return std::make_unique<ModuleBackend>(table_, device, known[device], memory_limit);
+  return known[device];
+}
+
+std::unique_ptr<Backend> Module::open(uint32_t device, uint64_t memory_limit) const {
+  return std::make_unique<ModuleBackend>(table_, device, usable_device(device), memory_limit);
 }
 
 }  // namespace grainless

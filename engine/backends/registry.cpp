@@ -51,17 +51,20 @@ std::string module_version(const std::string& module_dir) {
   return Module::load(module_path(module_dir)).version();
 }
 
-Registry::Registry(std::string module_dir, ThreadPool& pool)
-    : module_path_(module_dir.empty() ? "" : module_path(module_dir)),
-      cpu_(make_cpu_backend(pool)) {}
+Registry::Registry(std::shared_ptr<Cards> cards, ThreadPool& pool)
+    : cards_(std::move(cards)), cpu_(make_cpu_backend(pool)) {}
+
+Cards& Registry::cards() const {
+  if (!cards_) throw without_gpu();
+  return *cards_;
+}
 
 std::vector<DeviceInfo> Registry::devices(bool ask) {
   std::vector<DeviceInfo> all;
   const Status status = guard([&] {
-    if (module_path_.empty()) throw without_gpu();
-    const std::vector<AbiDevice> cards = Module::load(module_path_).devices(ask);
-    for (size_t i = 0; i < cards.size(); ++i) all.push_back(describe(cards[i], i));
-    if (cards.empty()) {
+    const std::vector<AbiDevice> found = cards().devices(ask);
+    for (size_t i = 0; i < found.size(); ++i) all.push_back(describe(found[i], i));
+    if (found.empty()) {
       throw Error(ErrorCode::kDeviceUnavailable, sentence("there is no NVIDIA graphics card"));
     }
   });
@@ -73,7 +76,7 @@ std::vector<DeviceInfo> Registry::devices(bool ask) {
 std::vector<std::shared_ptr<Backend>> Registry::accelerators(const Params& params,
                                                              std::vector<std::string>& fallbacks) {
   std::vector<std::shared_ptr<Backend>> backends;
-  if (params.device == "cpu" || (params.device == "auto" && module_path_.empty())) return backends;
+  if (params.device == "cpu" || (params.device == "auto" && !cards_)) return backends;
   std::vector<uint32_t> wanted;
   const Status listed = guard([&] {
     if (params.device.starts_with("cuda:")) {
@@ -102,9 +105,8 @@ std::shared_ptr<Backend> Registry::open(uint32_t device, uint64_t memory_limit) 
   if (found != opened_.end() && found->second.memory_limit == memory_limit) {
     return found->second.backend;
   }
-  if (module_path_.empty()) throw without_gpu();
   opened_.erase(device);
-  std::shared_ptr<Backend> backend = Module::load(module_path_).open(device, memory_limit);
+  std::shared_ptr<Backend> backend = cards().open(device, memory_limit);
   opened_[device] = {memory_limit, backend};
   return backend;
 }

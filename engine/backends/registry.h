@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend.h"
+#include "engine/cards.h"
 #include "engine/denoise.h"
 #include "engine/thread_pool.h"
 
@@ -17,7 +18,8 @@ namespace grainless {
 // anew.
 class Registry {
  public:
-  Registry(std::string module_dir, ThreadPool& pool);
+  // cards may be null: built without GPU support.
+  Registry(std::shared_ptr<Cards> cards, ThreadPool& pool);
 
   // `ask`: opens every card to ask for its free memory.
   std::vector<DeviceInfo> devices(bool ask);
@@ -34,8 +36,9 @@ class Registry {
 
  private:
   std::shared_ptr<Backend> open(uint32_t device, uint64_t memory_limit);
+  Cards& cards() const;
 
-  std::string module_path_;
+  std::shared_ptr<Cards> cards_;
   std::shared_ptr<Backend> cpu_;
   std::mutex mutex_;
   struct Opened {

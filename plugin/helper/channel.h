@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "message.h"
-#include "shared_memory.h"
+#include "packets.h"
 
 namespace grainless::helper {
 
@@ -26,7 +26,7 @@ class Channel {
   static std::pair<Descriptor, Descriptor> pair();
 
   // file: a descriptor that goes with it, or -1. May be called from several threads.
-  void send(const Message& message, int file = -1);
+  void send(const Message& message, int file = -1) { socket_.send(encode(message), file); }
 
   // Waits so long at most: nothing then. Throws when the other end is gone or talks nonsense.
   std::optional<Packet> receive(std::chrono::milliseconds patience);
@@ -34,7 +34,7 @@ class Channel {
   int socket() const { return socket_.number(); }
 
  private:
-  Descriptor socket_;
+  PacketSocket socket_;
 };
 
 }  // namespace grainless::helper

@@ -3,19 +3,14 @@
 // one end of a socket pair as descriptor 3; it is of no use from a shell.
 //
 //     grainless-engine [--processor] [--threads N] [--idle SECONDS]
-#include <libintl.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
-#include "engine/sentence.h"
+#include "process.h"
 #include "server.h"
 
 namespace {
@@ -27,12 +22,6 @@ constexpr int kSocket = 3;
 int usage() {
   std::fputs("grainless-engine: started-by-GIMP\n", stderr);
   return 1;
-}
-
-bool is_socket(int descriptor) {
-  int type = 0;
-  socklen_t size = sizeof type;
-  return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
 bool number(const char* text, int32_t& value) {
@@ -62,31 +51,17 @@ bool parse(char** arguments, helper::ServerOptions& options) {
   return true;
 }
 
-// Where memory runs out, this process goes before GIMP does.
-void offer_to_the_kernel() {
-  std::ofstream("/proc/self/oom_score_adj") << 500;
-}
-
-void translate(const std::filesystem::path& folder) {
-  std::setlocale(LC_ALL, "");
-  std::setlocale(LC_NUMERIC, "C");
-  bindtextdomain("grainless", (folder / "locale").c_str());
-  bind_textdomain_codeset("grainless", "UTF-8");
-  set_translation(
-      [](const char* pattern) -> const char* { return dgettext("grainless", pattern); });
-}
-
 }  // namespace
 
 int main(int, char** arguments) {
   helper::ServerOptions options;
-  if (!parse(arguments + 1, options) || !is_socket(kSocket)) return usage();
+  if (!parse(arguments + 1, options) || !helper::is_packet_socket(kSocket)) return usage();
   std::signal(SIGINT, SIG_IGN);  // Ctrl+C is meant for GIMP, which takes this process along
-  offer_to_the_kernel();
+  helper::offer_to_the_kernel();
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) options.engine.module_dir = program.parent_path();
-  translate(program.parent_path());
+  helper::translate();
   const Status status = guard([&] {
     helper::Server server(helper::Channel(helper::Descriptor(kSocket)), options);
     const Status served = guard([&] { server.serve(); });

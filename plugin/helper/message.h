@@ -17,7 +17,6 @@
 namespace grainless::helper {
 
 inline constexpr uint16_t kProtocolVersion = 1;
-inline constexpr size_t kMostMessageBytes = 64 * 1024;
 inline constexpr size_t kMostTextBytes = 4 * 1024;  // longer texts are cut
 inline constexpr size_t kMostTexts = 8;             // so are longer lists
 

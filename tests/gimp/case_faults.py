@@ -3,6 +3,8 @@
 import functools
 import os
 import pathlib
+import signal
+import time
 
 import numpy as np
 from gi.repository import Gegl, Gimp
@@ -297,6 +299,43 @@ def check_card(fault, stage, says, contents, settings):
           f"done on {told['device']}: {'; '.join(told['fallback'])}", problem)
 
 
+def card_processes():
+    """Those that hold the cards of this GIMP."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            ended = (folder / "stat").read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()[0] == "Z"
+        except OSError:  # ended meanwhile
+            continue
+        if b"--serve-cards" in words and words[-2] == str(os.getppid()).encode() and not ended:
+            found.append(int(folder.name))
+    return found
+
+
+def check_card_process():
+    """Runs of one GIMP share the process that holds their cards; a hundred leave no threads and no open files in it."""
+    folder = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless"
+    before = set(card_processes())
+    image = new_image(width=80, height=60)
+    layer = add_layer(image)
+    with Installed(folder, card_faults.module_bytes(os.environ["GRAINLESS_FAKE_MODULES"], "fake-good")):
+        for number in range(100):
+            report, = denoise(image, [layer], device="cuda:0", **QUICK)
+            assert report["device"] == "cuda:0" and not report["fallback"], report
+            if number == 0:
+                process, = set(card_processes()) - before
+        assert set(card_processes()) - before == {process}, "one process for all of them"
+        time.sleep(0.5)  # the last one's thread may be about to end
+        for what, most in (("task", 4), ("fd", 8)):
+            there = len(list(pathlib.Path(f"/proc/{process}/{what}").iterdir()))
+            assert there <= most, f"{there} entries of {what}"
+        # Killed between two runs, it is started anew.
+        os.kill(process, signal.SIGKILL)
+        report, = denoise(image, [layer], device="cuda:0", **QUICK)
+        assert report["device"] == "cuda:0" and not report["fallback"], report
+
+
 def card_picture(device, settings):
     """What a layer becomes there, and the report of it."""
     image = new_image(width=300, height=260)
@@ -308,7 +347,7 @@ def card_picture(device, settings):
 
 def card_cases():
     folders = os.environ["GRAINLESS_FAKE_MODULES"]
-    for fault, stage, says, folder, settings in card_faults.CARDS:
+    for fault, stage, says, folder, settings in card_faults.CARDS + card_faults.PROCESS_CARDS:
         yield (f"fault: {fault}, {stage}",
                lambda f=fault, at=stage, s=says, m=folder, e=settings:
                check_card(f, at, s, card_faults.module_bytes(folders, m), e))
@@ -352,3 +391,4 @@ def cases():
                    lambda at=stage, a=measured, n=layers: check_memory_at(at, a, n))
         yield f"fault: out of memory anywhere{kind}", lambda a=measured, n=layers: check_any_memory(a, n)
     yield from card_cases()
+    yield "the cards' process serves a hundred runs", check_card_process

@@ -304,7 +304,7 @@ PLUG_IN = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless"
 FAKES = os.environ["GRAINLESS_FAKE_MODULES"]
 # Of card_faults.py: one of each kind. The others are tested without a window.
 SHOWN_CARDS = {"module older", "no driver", "driver without device", "cuFFT or another part missing",
-               "out of device memory, always", "device lost"}
+               "out of device memory, always", "device lost", "driver ends its process"}
 
 
 def with_module(session, contents, settings, device):
@@ -329,7 +329,7 @@ def bad_card(session, fault, stage, says, contents, settings):
 
 
 def card_steps(session):
-    for fault, stage, says, folder, settings in card_faults.CARDS:
+    for fault, stage, says, folder, settings in card_faults.CARDS + card_faults.PROCESS_CARDS:
         if fault in SHOWN_CARDS and stage != "the third tile":
             yield fault, lambda f=fault, at=stage, s=says, m=folder, e=settings: bad_card(
                 session, f, at, s, card_faults.module_bytes(FAKES, m), e)

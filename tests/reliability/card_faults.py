@@ -29,6 +29,10 @@ CARDS = [
     ("NaN from a kernel", "the third tile", "no numbers", "fake-good",
      THIRD | {"FAIL_CODE": 7, "FAIL_TEXT": "it computed values that are no numbers"})]
 
+# What only the plug-in's process for the cards withstands: the same, where they are in the process itself, ends it.
+PROCESS_CARDS = [
+    ("driver ends its process", "the first tile", "process was lost", "fake-good", {"CARDS": 1, "CRASHES": 1})]
+
 
 def variables(settings):
     return {f"GRAINLESS_FAKE_{key}": str(value) for key, value in settings.items()}

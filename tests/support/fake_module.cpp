@@ -9,6 +9,7 @@
 //   GRAINLESS_FAKE_FAIL_CODE=N    this ErrorCode (5, kDeviceFailed), and
 //   GRAINLESS_FAKE_FAIL_TEXT=T    this sentence
 //   GRAINLESS_FAKE_HANGS=1        run() does nothing until it is cancelled
+//   GRAINLESS_FAKE_STALLS=1       run() never asks whether it is cancelled, and never ends
 //   GRAINLESS_FAKE_CRASHES=1      run() ends the process, as a driver can
 //   GRAINLESS_FAKE_BUDGET=BYTES   what budget() answers; under 0: nothing
 //   GRAINLESS_FAKE_SMALL=1        run() says that the card is too small for the plan
@@ -136,6 +137,10 @@ int32_t hang(const AbiCallbacks* callbacks, AbiMessage* message) {
   return fail(message, ErrorCode::kCancelled, "cancelled");
 }
 
+[[noreturn]] void stall() {
+  while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
 template <typename Body>
 int32_t compute(AbiMessage* message, const AbiCallbacks* callbacks, const Body& body) {
   CancelToken cancel;
@@ -157,6 +162,7 @@ int32_t run(AbiSession* session, const Plan* plan, const AbiTile* tile,
     return fail_as_told(message);
   }
   if (setting("GRAINLESS_FAKE_HANGS", 0) != 0) return hang(callbacks, message);
+  if (setting("GRAINLESS_FAKE_STALLS", 0) != 0) stall();
   if (setting("GRAINLESS_FAKE_CRASHES", 0) != 0) crash();
   if (setting("GRAINLESS_FAKE_SMALL", 0) != 0) {
     return fail(message, ErrorCode::kUnsupported, "the fake card is too small for this plan");

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/denoise.h"
+#include "tests/support/cards_in_test.h"
 #include "tests/support/system.h"
 #include "tests/support/test_images.h"
 
@@ -38,7 +39,7 @@ class VolumeFallback : public ::testing::Test {
 
   std::vector<TestImage> denoise(const std::string& module_dir, Status& status,
                                  const Callbacks& callbacks, Report& report) {
-    Engine engine({module_dir, 2});
+    Engine engine(test::with_cards(module_dir, 2));
     std::vector<TestImage> results = layers_;
     std::vector<ConstImage> sources;
     std::vector<MutableImage> targets;
@@ -88,7 +89,7 @@ TEST_F(VolumeFallback, PartsOfAVolumeAreTheCpusToo) {
   const Rect part{90, 70, 61, 33};
   constexpr int32_t kFirst = 140, kCount = 6;
   const auto cut = [&](const std::string& module_dir, std::string& device) {
-    Engine engine({module_dir, 2});
+    Engine engine(test::with_cards(module_dir, 2));
     std::vector<TestImage> results(layers_.begin() + kFirst, layers_.begin() + kFirst + kCount);
     std::vector<ConstImage> sources;
     std::vector<MutableImage> targets;
