@@ -77,6 +77,11 @@ LayersPreview::LayersPreview(Engine& engine, LayerFilter& filter, const Drawable
   for (GimpDrawable* layer : layers) {
     layers_.push_back(std::make_unique<LoadedLayer>(layer, in_parts));
   }
+  if (layers.size() == 1 && filter.measure_survey() && !this->in_parts()) {
+    Params params;
+    params.auto_sigma = true;
+    measured_parts_ = Engine::looked_at(params, format(), width(), height());
+  }
   next_selection_ = std::make_shared<LayerSelection>(layers.front());
   shown_layer().show(&screen_);
 }
@@ -177,8 +182,17 @@ void LayersPreview::keep_middle(const PixelBuffer& band, const Rect& rows) {
   }
 }
 
+bool LayersPreview::load_measured(int64_t end) {
+  if (measured_parts_.empty()) return load_rest(end);
+  return std::all_of(measured_parts_.begin(), measured_parts_.end(),
+                     [&](const Rect& part) { return shown_layer().load(part, end); });
+}
+
 bool LayersPreview::is_measurable() const {
-  return in_parts() ? surveyed_ == height() : have_read(noise_layers_);
+  if (in_parts()) return surveyed_ == height();
+  if (measured_parts_.empty()) return have_read(noise_layers_);
+  return std::all_of(measured_parts_.begin(), measured_parts_.end(),
+                     [this](const Rect& part) { return shown_layer().has_seen(part); });
 }
 
 bool LayersPreview::shows(const Rect& visible, int32_t level) const {
@@ -249,7 +263,7 @@ bool LayersPreview::load_wanted(int64_t end) {
     return wanted_->reduced ? one.look_at(wanted_->box.rect, end)
                             : one.load(wanted_->box.rect, end);
   });
-  if (!done || (wanted_->noise && !load_rest(end))) return false;
+  if (!done || (wanted_->noise && !load_measured(end))) return false;
   wanted_.reset();
   return true;
 }
@@ -338,7 +352,7 @@ std::optional<NoiseModel> LayersPreview::measured(const Params& params) const {
 
 std::vector<const PixelBuffer*> LayersPreview::measured_pixels() const {
   std::vector<const PixelBuffer*> pixels;
-  if (in_parts()) return pixels;
+  if (in_parts() || !have_read(noise_layers_)) return pixels;
   for (const int32_t index : noise_layers_) pixels.push_back(&layer(index).pixels());
   return pixels;
 }

@@ -64,7 +64,7 @@ class LayersPreview {
   bool selection_changed() { return std::exchange(selection_changed_, false); }
 
   // What denoise() measured, when it did, looking for what these params look for; and the pixels of
-  // the layers that it measured, none of which are held in parts.
+  // the layers that it measured: none as long as they are not held whole.
   std::optional<NoiseModel> measured(const Params& params) const;
   std::vector<const PixelBuffer*> measured_pixels() const;
 
@@ -92,6 +92,8 @@ class LayersPreview {
   bool survey_some(int64_t end);
   void keep_middle(const PixelBuffer& band, const Rect& rows);
   Rect survey_band() const;
+  // Of a picture, the parts that stand for it; of all others the layers that are measured.
+  bool load_measured(int64_t end);
   bool is_measurable() const;
   void hand_over(const ui::PreviewJob& job, const VolumeBox& level_box, const Rect& box);
   bool load_selection(int64_t end);
@@ -129,6 +131,7 @@ class LayersPreview {
   LayerFilter& filter_;
   const std::vector<int32_t> noise_layers_;
   std::vector<std::unique_ptr<LoadedLayer>> layers_;
+  std::vector<Rect> measured_parts_;  // of a picture that is held whole
   int32_t shown_;
   Screen screen_;
   std::optional<Wanted> wanted_;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -66,6 +67,36 @@ TEST(Survey, IsTheWholePictures) {
        {Component::kU8, Component::kU16, Component::kHalf, Component::kFloat}) {
     for (const int32_t channels : {1, 4}) {
       expect_same_in_bands(test::noisy_picture({component, channels}, 700, 530, 12.0f));
+    }
+  }
+}
+
+// What stands beside the parts that are looked at may be anything.
+TEST(Survey, OnlyThePartsLookedAtCount) {
+  Engine engine({"", 2});
+  for (const PixelFormat format :
+       {PixelFormat{Component::kU8, 3}, PixelFormat{Component::kU16, 1},
+        PixelFormat{Component::kU8, 4}, PixelFormat{Component::kFloat, 3}}) {
+    const TestImage picture = test::noisy_picture(format, 2011, 1203, 12.0f);
+    for (const bool automatic : {true, false}) {
+      Params params;
+      params.auto_sigma = automatic;
+      const std::vector<Rect> parts =
+          Engine::looked_at(params, format, picture.width, picture.height);
+      ASSERT_FALSE(parts.empty());
+      TestImage alone = picture;
+      std::fill(alone.bytes.begin(), alone.bytes.end(), uint8_t{0xff});
+      int64_t area = 0;
+      for (const Rect& part : parts) {
+        copy_pixels(picture.view(part), alone.target(part));
+        area += part.area();
+      }
+      const bool has_range = format.has_alpha() || format.component == Component::kFloat;
+      EXPECT_EQ(area == int64_t{2011} * 1203, has_range);
+      NoiseModel whole, seen;
+      ASSERT_TRUE(engine.noise_for(params, picture.view(), {}, whole, nullptr).ok());
+      ASSERT_TRUE(engine.noise_for(params, alone.view(), {}, seen, nullptr).ok());
+      expect_same(seen, whole);
     }
   }
 }
