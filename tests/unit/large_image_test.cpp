@@ -110,8 +110,8 @@ TEST(LargeImages, SidesNearTheLargestNumberAreRefused) {
 }
 
 TEST(LargeImages, BytesAreCountedInSixtyFourBits) {
-  // 16 floats more a row: an odd number of cache lines.
-  EXPECT_EQ(Planes::bytes(3, 1 << 16, 1 << 16), uint64_t{12 * ((1 << 16) + 16)} << 16);
+  // 48 floats more a row: an odd number of cache lines, and not one more than pages.
+  EXPECT_EQ(Planes::bytes(3, 1 << 16, 1 << 16), uint64_t{12 * ((1 << 16) + 48)} << 16);
   EXPECT_EQ((Rect{0, 0, 1 << 16, 1 << 16}.area()), int64_t{1} << 32);
 }
 

@@ -39,11 +39,15 @@ class AlignedBuffer {
 };
 
 // Values from row to row of a plane: whole cache lines, and an odd number of them, lest the rows of
-// a patch compete for the same places in a cache (pictures are often 1024 or 4096 pixels wide).
+// a patch compete for the same places in a cache (pictures are often 1024 or 4096 pixels wide). Nor
+// a line more or less than pages: what is read where a store ended a page before waits for it, as
+// processors compare the places in pages first. Sums of patches took three times as long.
 template <typename T>
 constexpr int64_t padded_row(int64_t width) {
-  constexpr int64_t kLine = kAlignment / sizeof(T);
-  return ((width + kLine - 1) / kLine | 1) * kLine;
+  constexpr int64_t kLine = kAlignment / sizeof(T), kPage = 4096 / kAlignment;
+  int64_t lines = (width + kLine - 1) / kLine | 1;
+  while (lines % kPage == 1 || lines % kPage == kPage - 1) lines += 2;
+  return lines * kLine;
 }
 
 // Up to three planes over one rectangle of the image. Rows start aligned.
