@@ -24,10 +24,10 @@ namespace grainless::cuda {
 namespace {
 
 constexpr size_t kBatchBytes = size_t{64} << 20;  // of spectra
+constexpr int kLowBits = 15;  // R is summed in two parts, each of them in 32 bits
 constexpr int kGatherThreads = 128, kShrinkThreads = 160, kAddThreads = 512;
 constexpr int kLargestCell = 8;  // references a side
 static_assert(kLargestCell * kLargestCell <= kCellReferences);
-constexpr int kLowBits = 15;  // R is summed in two parts, each of them in 32 bits
 
 // cos(2 pi k / 32).
 __constant__ float kCosine[32] = {
@@ -40,11 +40,11 @@ __constant__ float kCosine[32] = {
 
 struct DftArgs {
   const float* noisy;  // of one channel, at the rectangle's first pixel
-  Rect rect, out;
+  Rect rect;
   int stride;
   ReferenceGrid grid;
   const uint16_t* groups;
-  PixelSums* sums;
+  FirstSums sums;
   float* spectra;  // of each reference of the batch, `group` patches
   int* retained;   // coefficients of each reference
   StagePart stage;
@@ -237,15 +237,19 @@ __device__ __forceinline__ void add_reference(const DftArgs& args, int index,
                                               const Reference& reference, int* region, int pixels,
                                               int corner) {
   const int lane = threadIdx.x % 32, size = args.stage.patch * args.stage.patch;
-  const float weight = 1.0f / static_cast<float>(args.retained[index]);
-  int w[kOwn], from[kOwn], to[kOwn];
+  const PatchWeight weight =
+      first_stage_weight(1.0f / static_cast<float>(args.retained[index]), args.scale);
+  if (lane < reference.count) {
+    const int entry = reference.entries[lane];
+    args.sums.add_weight(reference.x + (entry & 63), reference.y + (entry >> 6), weight.steps);
+  }
+  int from[kOwn], to[kOwn];
   float factor[kOwn];
 #pragma unroll
   for (int k = 0; k < kOwn; ++k) {
     const int pixel = min(lane + 32 * k, size - 1), y = pixel / args.stage.patch,
               x = pixel % args.stage.patch;
-    w[k] = __float2int_rn(weight * (args.kaiser[y] * args.kaiser[x]) * args.scale.weight_steps);
-    factor[k] = static_cast<float>(w[k]) * args.scale.removed_scale;
+    factor[k] = weight.factor * args.kaiser[x] * args.kaiser[y];
     from[k] = y * 2 * args.columns + x;
     to[k] = corner + y * args.region_width + x;
   }
@@ -256,12 +260,10 @@ __device__ __forceinline__ void add_reference(const DftArgs& args, int index,
 #pragma unroll
     for (int k = 0; k < kOwn; ++k) {
       if (lane + 32 * k >= size) continue;
-      const float value = factor[k] * patch[from[k]], largest = args.scale.largest;
-      const int removed = __float2int_rn(fminf(fmaxf(value, -largest), largest));
-      int* at = region + to[k] + offset;
-      atomicAdd(at, w[k]);
-      atomicAdd(at + pixels, removed >> kLowBits);
-      atomicAdd(at + 2 * pixels, removed & ((1 << kLowBits) - 1));
+      const int removed = __float2int_rn(factor[k] * patch[from[k]]) * (1 << weight.shift);
+      int* const at = region + to[k] + offset;
+      atomicAdd(at, removed >> kLowBits);
+      atomicAdd(at + pixels, removed & ((1 << kLowBits) - 1));
     }
   }
 }
@@ -276,7 +278,7 @@ __global__ void __launch_bounds__(kAddThreads) add(const __grid_constant__ DftAr
       args.grid.x((args.first_column + cell % args.cells_across) * args.cell) - args.stage.radius;
   const int y0 =
       args.grid.y((args.first_row + cell / args.cells_across) * args.cell) - args.stage.radius;
-  for (int i = threadIdx.x; i < 3 * pixels; i += kAddThreads) region[i] = 0;
+  for (int i = threadIdx.x; i < 2 * pixels; i += kAddThreads) region[i] = 0;
   __syncthreads();
   for (int number = threadIdx.x / 32; number < in_cell; number += kAddThreads / 32) {
     const int index = blockIdx.x * in_cell + number;
@@ -287,13 +289,8 @@ __global__ void __launch_bounds__(kAddThreads) add(const __grid_constant__ DftAr
   }
   __syncthreads();
   for (int i = threadIdx.x; i < pixels; i += kAddThreads) {
-    const int x = x0 + i % args.region_width - args.out.x;
-    const int y = y0 + i / args.region_width - args.out.y;
-    if (region[i] == 0 || x < 0 || x >= args.out.width || y < 0 || y >= args.out.height) continue;
-    const long long removed =
-        static_cast<long long>(region[pixels + i]) * (1 << kLowBits) + region[2 * pixels + i];
-    add_steps(args.sums + static_cast<size_t>(y) * args.out.width + x, removed,
-              static_cast<unsigned>(region[i]));
+    args.sums.add_removed(x0 + i % args.region_width, y0 + i / args.region_width,
+                          static_cast<long long>(region[i]) * (1 << kLowBits) + region[pixels + i]);
   }
 }
 
@@ -328,17 +325,16 @@ DftArgs make_args(const StageJob& job, int c) {
   args.noisy = job.noisy.plane(c);
   args.rect = job.noisy.rect;
   args.stride = job.noisy.stride;
-  args.out = job.out.rect;
   args.grid = job.grid;
   args.groups = job.groups;
-  args.sums = job.sums;
+  args.sums = first_sums(job);
   char* scratch = static_cast<char*>(job.dft_scratch);
   args.spectra = reinterpret_cast<float*>(scratch);
   args.retained = reinterpret_cast<int*>(scratch + spectra_bytes(stage) + work_bytes(stage));
   args.stage = part_of(stage);
   args.columns = stage.patch / 2 + 1;
   args.threshold = stage.shrink[c];
-  args.scale = first_stage_sums(stage.group, stage.shrink[c]);
+  args.scale = first_stage_sums(stage, c);
   std::copy_n(stage.kaiser, stage.patch, args.kaiser);
   return args;
 }
@@ -348,7 +344,7 @@ size_t set_cell(const StageJob& job, DftArgs& args) {
   const Bm3dStage& stage = *job.stage;
   for (args.cell = kLargestCell; args.cell >= 1; --args.cell) {
     args.region_width = (args.cell - 1) * stage.step + 2 * stage.radius + stage.patch;
-    const size_t bytes = 3 * sizeof(int) * args.region_width * args.region_width;
+    const size_t bytes = 2 * sizeof(int) * args.region_width * args.region_width;
     const int enough = args.cell > kLargestCell / 2 ? 2 : 1;  // blocks a multiprocessor
     if (bytes <= job.limits.shared_bytes && job.blocks_that_fit(bytes) >= enough) return bytes;
   }

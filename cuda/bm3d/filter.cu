@@ -570,18 +570,12 @@ void filter_stage(const StageJob& job, int c, const ProgressSpan& progress) {
   const size_t bytes = region_bytes(args);
   const Kernel kernel =
       stage.patch == kPatchSide ? kernel_for<true>(stage.group) : kernel_for<false>(stage.group);
-  const ReferenceGrid& grid = job.grid;
-  args.first_column = grid.column / args.cell_columns;
-  const int columns = (grid.column + grid.columns - 1) / args.cell_columns - args.first_column + 1;
-  const int first_row = grid.row / args.cell_rows;
-  const int rows = (grid.row + grid.rows - 1) / args.cell_rows - first_row + 1;
-  const int cells = kReferencesPerMultiprocessor * job.limits.multiprocessors /
-                    (args.cell_columns * args.cell_rows);
-  const int at_once = std::clamp(cells / columns, 1, kMostGridRows);
-  launch_in_bands(*job.method, {rows, at_once, progress}, [&](const Band& band) {
-    args.first_row = first_row + band.first;
+  const CellGrid cells = cells_of(job, args.cell_columns, args.cell_rows);
+  args.first_column = cells.column;
+  launch_in_bands(*job.method, {cells.rows, cells.rows_at_once, progress}, [&](const Band& band) {
+    args.first_row = cells.row + band.first;
     launch("BM3D filtering", kernel,
-           {dim3(columns, band.count), kWarps * 32, bytes, job.method->stream}, args);
+           {dim3(cells.columns, band.count), kWarps * 32, bytes, job.method->stream}, args);
   });
 }
 

@@ -20,6 +20,8 @@ struct AnyArgs {
   ReferenceGrid grid;
   const uint16_t* groups;
   PixelSums* sums;
+  FirstSums first;
+  Bm3dSumScale first_scale;
   int row, channel;
   Bm3dStage stage;
 };
@@ -119,21 +121,24 @@ __device__ void add_group(const AnyArgs& args, const GroupPlaces& places, const 
                           float weight) {
   const int patch = args.stage.patch, size = patch * patch;
   const bool first = args.pilot.data == nullptr;
-  const Bm3dSumScale scale = first_stage_sums(args.stage.group, args.stage.shrink[args.channel]);
+  const PatchWeight steps = first_stage_weight(weight, args.first_scale);
+  if (first && threadIdx.x < places.count) {
+    const int entry = places.entries[threadIdx.x];
+    args.first.add_weight(places.x + (entry & 63), places.y + (entry >> 6), steps.steps);
+  }
   for (int i = threadIdx.x; i < places.count * size; i += kThreads) {
     const int entry = places.entries[i / size], pixel = i % size;
     const int px = places.x + (entry & 63) + pixel % patch;
     const int py = places.y + (entry >> 6) + pixel / patch;
     const int ox = px - args.out.rect.x, oy = py - args.out.rect.y;
     if (ox < 0 || ox >= args.out.rect.width || oy < 0 || oy >= args.out.rect.height) continue;
-    PixelSums* const to = args.sums + static_cast<size_t>(oy) * args.out.rect.width + ox;
-    const float w = weight * (args.stage.kaiser[pixel / patch] * args.stage.kaiser[pixel % patch]);
+    const float row = args.stage.kaiser[pixel / patch], column = args.stage.kaiser[pixel % patch];
     if (first) {
-      const int steps = __float2int_rn(w * scale.weight_steps);
-      const float removed = static_cast<float>(steps) * scale.removed_scale * group[i];
-      add_steps(to, __float2int_rn(fminf(fmaxf(removed, -scale.largest), scale.largest)), steps);
+      const int removed = __float2int_rn(steps.factor * column * row * group[i]);
+      args.first.add_removed(px, py, static_cast<long long>(removed) * (1 << steps.shift));
     } else {
-      add_to_pixel(to, w * group[i], w);
+      const float w = weight * (row * column);
+      add_to_pixel(args.sums + static_cast<size_t>(oy) * args.out.rect.width + ox, w * group[i], w);
     }
   }
 }
@@ -175,8 +180,11 @@ __global__ void __launch_bounds__(kThreads) filter_groups(const __grid_constant_
 }  // namespace
 
 void filter_stage_any(const StageJob& job, int c, const ProgressSpan& progress) {
-  AnyArgs args{job.noisy, job.pilot, job.out, job.grid, job.groups, job.sums, 0, c, *job.stage};
   const Bm3dStage& stage = *job.stage;
+  const bool first = job.pilot.data == nullptr;
+  const Bm3dSumScale scale = first ? first_stage_sums(stage, c) : Bm3dSumScale{};
+  AnyArgs args{job.noisy,       job.pilot, job.out, job.grid, job.groups, job.sums,
+               first_sums(job), scale,     0,       c,        stage};
   const size_t bytes =
       sizeof(float) * stage.group * stage.patch * stage.patch * (job.pilot.data != nullptr ? 2 : 1);
   if (bytes + sizeof(float) * kThreads > job.limits.shared_bytes) {

@@ -6,8 +6,9 @@
 // A warp filters a group in registers. Lane 8 q + c has column c of patches q n .. q n + n - 1, n
 // being a quarter of the group: a pass along the columns needs no other lane, nor do the Haar
 // transform's first steps; between the two passes of a patch's transform, columns and rows change
-// places through shared memory. The block's warps share a cell of references and its sums, which
-// are integers: they add whenever they are ready.
+// places through shared memory. The block's warps share a cell of references, its pixels and its
+// sums of what is removed, which are integers: they add whenever they are ready. Weights are summed
+// a patch, not a pixel, in global memory.
 #include <algorithm>
 
 #include "aggregate.cuh"
@@ -28,11 +29,15 @@ constexpr int kSide = 8;         // of a patch
 constexpr int kMostWarps = 8;    // of a block
 constexpr int kLargestCell = 8;  // references a side
 static_assert(kLargestCell * kLargestCell <= kCellReferences);
-constexpr int kLowBits = 15;  // R is summed in two parts, each of them in 32 bits
+
+// A cell's region in shared memory: of each row the sums of R of heavy and of light groups, and the
+// pixels.
+constexpr int kWidth = 72, kLight = kWidth, kNoisy = 2 * kWidth, kRow = 3 * kWidth;
 
 // Four patches of a warp change places, twice over so that a warp waits once a time: 72 floats from
 // patch to patch spread them over the banks.
 constexpr int kPatchFloats = 72, kExchangeFloats = 2 * 4 * kPatchFloats;
+static_assert(kNoisy % 4 == 0 && kRow % 4 == 0 && kExchangeFloats % 4 == 0);
 
 struct ScalarOps {
   using V = float;
@@ -44,15 +49,15 @@ struct ScalarOps {
 // What a cell's block needs, by value.
 struct FirstArgs {
   const float* noisy;  // of one channel, at the rectangle's first pixel
-  Rect rect, out;
+  Rect rect;
   int stride;
   ReferenceGrid grid;
   const uint16_t* groups;
-  PixelSums* sums;
+  FirstSums sums;
   StagePart stage;
-  int cell;                         // references a side
-  int first_column, first_row;      // of the launch, in cells of the image's grid
-  int region_width, region_height;  // pixels that a cell's patches can reach
+  int cell_columns, cell_rows;  // of references
+  int first_column, first_row;  // of the launch, in cells of the image's grid
+  int width, height;            // of the pixels that a cell's patches can reach
   float threshold;
   Bm3dSumScale scale;
   Dct8 dct;
@@ -76,17 +81,11 @@ struct Pairs {
   }
 };
 
-// A cell's sums in shared memory, a value a pixel of its region.
-struct Region {
-  int *weight, *high, *low;
-};
-
-// A warp's group: the search window's first pixel, its index in the region, and the lane's patch.
-struct GroupPlaces {
-  const float* window;
-  int corner;
-  unsigned entry;
-};
+// round(v) for |v| under 2^22.
+__device__ __forceinline__ int rounded(float v) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
+  return __float_as_int(v + kRound) - __float_as_int(kRound);
+}
 
 // One warp's group of kCount patches.
 template <class Basis, int kCount>
@@ -103,29 +102,33 @@ class Group {
         column_(lane_ % kSide),
         active_(quarter_ < kCount) {}
 
-  __device__ __forceinline__ void run(const GroupPlaces& places, const Region& region) {
-    load(places.window, places.entry);
+  // `window`: the search window's first pixel in the region. `offset`: from there to the patch of
+  // the lane's number. Returns the group's weight in steps.
+  __device__ __forceinline__ int run(int* window, int offset) {
+#pragma unroll
+    for (int k = 0; k < kOwn; ++k) {
+      patch_[k] = __shfl_sync(kFullWarp, offset, active_ ? quarter_ * kOwn + k : 0) + column_;
+    }
+    load(window + kNoisy);
     forward();
     haar_forward();
-    const int retained = hard_threshold();
+    const PatchWeight weight =
+        first_stage_weight(1.0f / static_cast<float>(hard_threshold()), args_.scale);
     haar_inverse();
     inverse();
-    add(1.0f / static_cast<float>(retained), places, region);
+    add(weight.factor, weight.shift == 0 ? window + kLight : window);
+    return weight.steps;
   }
 
  private:
-  __device__ __forceinline__ unsigned patch(unsigned entry, int k) const {
-    return __shfl_sync(kFullWarp, entry, active_ ? quarter_ * kOwn + k : 0);
-  }
-
-  __device__ __forceinline__ void load(const float* window, unsigned entry) {
-    const float base = __ldg(window + args_.stage.radius * args_.stride + args_.stage.radius);
+  __device__ __forceinline__ void load(const int* window) {
+    const float base = __int_as_float(window[args_.stage.radius * (kRow + 1)]);
 #pragma unroll
     for (int k = 0; k < kOwn; ++k) {
-      const unsigned at = patch(entry, k);
-      const float* in = window + static_cast<int>(at >> 6) * args_.stride + (at & 63u) + column_;
 #pragma unroll
-      for (int i = 0; i < kSide; ++i) v_[k][i] = __ldg(in + i * args_.stride) - base;
+      for (int i = 0; i < kSide; ++i) {
+        v_[k][i] = __int_as_float(window[patch_[k] + i * kRow]) - base;
+      }
     }
   }
 
@@ -180,42 +183,53 @@ class Group {
 
   // a, b = a + b, a - b of the lanes `distance` apart, in the first patch of a lane.
   __device__ __forceinline__ void butterfly(int distance, bool takes_part) {
-    const bool upper = (lane_ & distance) != 0;
+    const float sign = (lane_ & distance) != 0 ? -1.0f : 1.0f;
 #pragma unroll
     for (int i = 0; i < kSide; ++i) {
       const float other = __shfl_xor_sync(kFullWarp, v_[0][i], distance);
-      const float result = upper ? other - v_[0][i] : v_[0][i] + other;
+      const float result = fmaf(v_[0][i], sign, other);
       if (takes_part) v_[0][i] = result;
-    }
-  }
-
-  __device__ __forceinline__ void steps(int step) {
-#pragma unroll
-    for (int m = 0; m < kOwn; m += 2 * step) {
-#pragma unroll
-      for (int i = 0; i < kSide; ++i) {
-        const float a = v_[m][i], b = v_[m + step][i];
-        v_[m][i] = a + b;
-        v_[m + step][i] = a - b;
-      }
     }
   }
 
   __device__ __forceinline__ void haar_forward() {
 #pragma unroll
-    for (int step = 1; step < kOwn; step *= 2) steps(step);
+    for (int step = 1; step < kOwn; step *= 2) {
+#pragma unroll
+      for (int m = 0; m < kOwn; m += 2 * step) {
+#pragma unroll
+        for (int i = 0; i < kSide; ++i) {
+          const float a = v_[m][i], b = v_[m + step][i];
+          v_[m][i] = a + b;
+          v_[m + step][i] = a - b;
+        }
+      }
+    }
     if constexpr (kCount >= 2) butterfly(8, true);
     if constexpr (kCount >= 4) butterfly(16, quarter_ % 2 == 0);
   }
 
+  // Divides a lane's own differences by their gains, powers of two: no bit depends on where.
   __device__ __forceinline__ void haar_inverse() {
     if constexpr (kCount >= 4) butterfly(16, quarter_ % 2 == 0);
     if constexpr (kCount >= 2) butterfly(8, true);
 #pragma unroll
-    for (int step = kOwn / 2; step >= 1; step /= 2) steps(step);
+    for (int step = kOwn / 2; step >= 1; step /= 2) {
+#pragma unroll
+      for (int m = 0; m < kOwn; m += 2 * step) {
+        const float back = 1 / haar_gain(step, kCount);
+#pragma unroll
+        for (int i = 0; i < kSide; ++i) {
+          const float a = v_[m][i], b = v_[m + step][i];
+          v_[m][i] = fmaf(back, b, a);
+          v_[m + step][i] = fmaf(-back, b, a);
+        }
+      }
+    }
   }
 
-  // Leaves what is removed, divided by its gain; returns how many coefficients remain.
+  // Leaves what is removed, of a lane's first patch divided by its gain; returns how many
+  // coefficients remain.
   __device__ __forceinline__ int hard_threshold() {
     // Of a lane's first patch, number quarter_ * kOwn.
     const float first_gain = quarter_ == 0   ? haar_gain(0, kCount)
@@ -224,17 +238,17 @@ class Group {
     const float first_root = quarter_ == 0   ? haar_root(haar_gain(0, kCount))
                              : quarter_ == 2 ? haar_root(haar_gain(2 * kOwn, kCount))
                                              : haar_root(haar_gain(kOwn, kCount));
+    const float back = 1 / first_gain;
     int retained = 0;
 #pragma unroll
     for (int k = 0; k < kOwn; ++k) {
       const float bound = args_.threshold * (k == 0 ? first_root : haar_root(haar_gain(k, kCount)));
-      const float back = k == 0 ? 1 / first_gain : 1 / haar_gain(k, kCount);
 #pragma unroll
       for (int i = 0; i < kSide; ++i) {
         bool removed = fabsf(v_[k][i]) <= bound;
         if (k == 0 && i == 0) removed = removed && lane_ != 0;  // the mean is kept
         retained += !removed;
-        v_[k][i] = removed ? v_[k][i] * back : 0.0f;
+        v_[k][i] = removed ? (k == 0 ? v_[k][i] * back : v_[k][i]) : 0.0f;
       }
     }
     if (!active_) retained = 0;
@@ -245,30 +259,16 @@ class Group {
     return retained;
   }
 
-  __device__ __forceinline__ void add(float weight, const GroupPlaces& places,
-                                      const Region& region) {
-    int w[kSide];
+  __device__ __forceinline__ void add(float weight, int* window) const {
+    if (!active_) return;
     float factor[kSide];
 #pragma unroll
-    for (int i = 0; i < kSide; ++i) {
-      const float window = args_.kaiser[i] * kaiser_;
-      w[i] = __float2int_rn(weight * window * args_.scale.weight_steps);
-      factor[i] = static_cast<float>(w[i]) * args_.scale.removed_scale;
-    }
+    for (int i = 0; i < kSide; ++i) factor[i] = weight * kaiser_ * args_.kaiser[i];
 #pragma unroll
     for (int k = 0; k < kOwn; ++k) {
-      const unsigned at = patch(places.entry, k);
-      int pixel =
-          places.corner + static_cast<int>(at >> 6) * args_.region_width + (at & 63u) + column_;
-      if (!active_) continue;
 #pragma unroll
-      for (int i = 0; i < kSide; ++i, pixel += args_.region_width) {
-        const float value =
-            fminf(fmaxf(factor[i] * v_[k][i], -args_.scale.largest), args_.scale.largest);
-        const int removed = __float2int_rn(value);
-        atomicAdd(region.weight + pixel, w[i]);
-        atomicAdd(region.high + pixel, removed >> kLowBits);
-        atomicAdd(region.low + pixel, removed & ((1 << kLowBits) - 1));
+      for (int i = 0; i < kSide; ++i) {
+        atomicAdd(window + patch_[k] + i * kRow, rounded(factor[i] * v_[k][i]));
       }
     }
   }
@@ -278,42 +278,64 @@ class Group {
   const float kaiser_;  // of the lane's column
   const int lane_, quarter_, column_;
   const bool active_;  // small groups leave lanes idle
+  int patch_[kOwn];    // the lane's patches' columns, from the search window's first pixel
   float v_[kOwn][kSide];
 };
 
+// Sums of 0, and the pixels; 0 outside of the plane. x0, y0: the region's first pixel.
+__device__ __forceinline__ void fill_region(const FirstArgs& args, int* region, int x0, int y0) {
+  const Rect& rect = args.rect;
+  const int lane = threadIdx.x % 32;
+  for (int row = threadIdx.x / 32; row < args.height; row += blockDim.x / 32) {
+    const int y = y0 + row - rect.y;
+    int* const at = region + row * kRow;
+    for (int i = lane; i < kNoisy / 4; i += 32) reinterpret_cast<int4*>(at)[i] = {};
+    // Of the columns from `first` on, those up to `end` lie inside.
+    const int first = max(rect.x - x0, 0), end = min(rect.right() - x0, args.width);
+    const bool inside = y >= 0 && y < rect.height;
+    const float* const from = args.noisy + static_cast<ptrdiff_t>(y) * args.stride + x0 - rect.x;
+    for (int column = lane; column < args.width; column += 32) {
+      const bool here = inside && column >= first && column < end;
+      at[kNoisy + column] = here ? __float_as_int(__ldg(from + column)) : 0;
+    }
+  }
+}
+
 // The cell's sums join those of the pixels.
-__device__ void add_region(const FirstArgs& args, const Region& region, int x0, int y0) {
-  const int pixels = args.region_width * args.region_height;
-  for (int i = threadIdx.x; i < pixels; i += blockDim.x) {
-    const int x = x0 + i % args.region_width - args.out.x;
-    const int y = y0 + i / args.region_width - args.out.y;
-    const unsigned weight = region.weight[i];
-    if (weight == 0 || x < 0 || x >= args.out.width || y < 0 || y >= args.out.height) continue;
-    const long long removed =
-        static_cast<long long>(region.high[i]) * (1 << kLowBits) + region.low[i];
-    add_steps(args.sums + static_cast<size_t>(y) * args.out.width + x, removed, weight);
+__device__ __forceinline__ void add_region(const FirstArgs& args, const int* region, int x0,
+                                           int y0) {
+  const Rect& out = args.sums.out;
+  const int first = max(out.x - x0, 0), end = min(out.right() - x0, args.width);
+  for (int row = threadIdx.x / 32; row < args.height; row += blockDim.x / 32) {
+    const int y = y0 + row - out.y;
+    if (y < 0 || y >= out.height) continue;
+    const int* const at = region + row * kRow;
+    unsigned long long* const to =
+        args.sums.sums.removed + static_cast<ptrdiff_t>(y) * out.width + x0 - out.x;
+    for (int column = first + threadIdx.x % 32; column < end; column += 32) {
+      const long long removed =
+          static_cast<long long>(at[column]) * (1 << kLightBits) + at[kLight + column];
+      if (removed != 0) atomicAdd(to + column, static_cast<unsigned long long>(removed));
+    }
   }
 }
 
 template <class Basis, int kLargest>
-__device__ __forceinline__ void filter_group(const FirstArgs& args, float* exchange, float kaiser,
-                                             int count, const GroupPlaces& places,
-                                             const Region& region) {
+__device__ __forceinline__ int filter_group(const FirstArgs& args, float* exchange, float kaiser,
+                                            int count, int* window, int offset) {
   switch (count) {
     case 1:
-      return Group<Basis, 1>(args, exchange, kaiser).run(places, region);
+      return Group<Basis, 1>(args, exchange, kaiser).run(window, offset);
     case 2:
-      return Group<Basis, 2>(args, exchange, kaiser).run(places, region);
+      return Group<Basis, 2>(args, exchange, kaiser).run(window, offset);
     case 4:
-      return Group<Basis, 4>(args, exchange, kaiser).run(places, region);
+      return Group<Basis, 4>(args, exchange, kaiser).run(window, offset);
     case 8:
-      return Group<Basis, 8>(args, exchange, kaiser).run(places, region);
+      return Group<Basis, 8>(args, exchange, kaiser).run(window, offset);
     case 16:
-      return Group<Basis, 16>(args, exchange, kaiser).run(places, region);
-    case 32:
-      if constexpr (kLargest >= 32) {
-        return Group<Basis, 32>(args, exchange, kaiser).run(places, region);
-      }
+      return Group<Basis, 16>(args, exchange, kaiser).run(window, offset);
+    default:
+      return Group<Basis, kLargest>(args, exchange, kaiser).run(window, offset);
   }
 }
 
@@ -323,19 +345,17 @@ __global__ void __launch_bounds__(kMostWarps * 32, kLargest > 16 ? 2 : 3)
   extern __shared__ float4 shared[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   float* const exchange = reinterpret_cast<float*>(shared) + warp * kExchangeFloats;
-  const int pixels = args.region_width * args.region_height;
-  int* const sums = reinterpret_cast<int*>(shared) + warps * kExchangeFloats;
-  const Region region{sums, sums + pixels, sums + 2 * pixels};
+  int* const region = reinterpret_cast<int*>(shared) + warps * kExchangeFloats;
   const ReferenceGrid& grid = args.grid;
-  const int column0 = (args.first_column + static_cast<int>(blockIdx.x)) * args.cell;
-  const int row0 = (args.first_row + static_cast<int>(blockIdx.y)) * args.cell;
+  const int column0 = (args.first_column + static_cast<int>(blockIdx.x)) * args.cell_columns;
+  const int row0 = (args.first_row + static_cast<int>(blockIdx.y)) * args.cell_rows;
   const int x0 = grid.x(column0) - args.stage.radius, y0 = grid.y(row0) - args.stage.radius;
-  for (int i = threadIdx.x; i < 3 * pixels; i += blockDim.x) sums[i] = 0;
+  fill_region(args, region, x0, y0);
   __syncthreads();
   const float kaiser = keep_register(args.kaiser[lane % kSide]);
-  for (int number = warp; number < args.cell * args.cell; number += warps) {
-    const int column = column0 + number % args.cell - grid.column;
-    const int row = row0 + number / args.cell - grid.row;
+  for (int number = warp; number < args.cell_columns * args.cell_rows; number += warps) {
+    const int column = column0 + number % args.cell_columns - grid.column;
+    const int row = row0 + number / args.cell_columns - grid.row;
     if (column < 0 || column >= grid.columns || row < 0 || row >= grid.rows) continue;
     unsigned entry = kNoPatch;
     if (lane < args.stage.group) {
@@ -345,10 +365,10 @@ __global__ void __launch_bounds__(kMostWarps * 32, kLargest > 16 ? 2 : 3)
     const int count = __popc(__ballot_sync(kFullWarp, entry != kNoPatch));
     const int x = grid.x(grid.column + column) - args.stage.radius;
     const int y = grid.y(grid.row + row) - args.stage.radius;
-    const float* window =
-        args.noisy + static_cast<ptrdiff_t>(y - args.rect.y) * args.stride + x - args.rect.x;
-    const GroupPlaces places{window, (y - y0) * args.region_width + x - x0, entry};
-    filter_group<Basis, kLargest>(args, exchange, kaiser, count, places, region);
+    const int dx = entry & 63u, dy = entry >> 6;
+    const int steps = filter_group<Basis, kLargest>(
+        args, exchange, kaiser, count, region + (y - y0) * kRow + x - x0, dy * kRow + dx);
+    if (lane < count) args.sums.add_weight(x + dx, y + dy, steps);
   }
   __syncthreads();
   add_region(args, region, x0, y0);
@@ -363,30 +383,32 @@ Kernel kernel_for(Transform transform, int group) {
 }
 
 size_t shared_bytes(const FirstArgs& args, int warps) {
-  return sizeof(float) * warps * kExchangeFloats +
-         3 * sizeof(int) * args.region_width * args.region_height;
+  return sizeof(float) * warps * kExchangeFloats + sizeof(int) * kRow * args.height;
 }
 
-// The largest cell of which two blocks fit on a multiprocessor, but no small one for that. Returns
-// the block's warps.
+// As many columns of references as a region's rows take; as many rows that two blocks fit on a
+// multiprocessor, or one, if two only did with a few. Returns the block's warps.
 int set_cell(const StageJob& job, FirstArgs& args) {
-  constexpr int kEnoughBlocks = 2, kSmallestCell = 4;
+  constexpr int kFewRows = 4;
   const Bm3dStage& stage = *job.stage;
-  int warps = kMostWarps;
-  for (args.cell = kLargestCell;;) {
-    args.region_width = (args.cell - 1) * stage.step + 2 * stage.radius + kSide;
-    args.region_height = args.region_width;
+  const int least = 2 * stage.radius + kSide;
+  if (least > kWidth) too_little_shared_memory();
+  args.cell_columns = std::min(kLargestCell, (kWidth - least) / stage.step + 1);
+  args.width = least + (args.cell_columns - 1) * stage.step;
+  const auto fits = [&](int warps, int blocks) {
+    args.height = least + (args.cell_rows - 1) * stage.step;
     const size_t bytes = shared_bytes(args, warps);
-    const int enough = args.cell > kSmallestCell ? kEnoughBlocks : 1;
-    if (bytes <= job.limits.shared_bytes && job.blocks_that_fit(bytes) >= enough) return warps;
-    if (args.cell > 1) {
-      --args.cell;
-    } else if (warps > 1) {
-      warps /= 2;
-    } else {
-      too_little_shared_memory();
+    return bytes <= job.limits.shared_bytes && job.blocks_that_fit(bytes) >= blocks;
+  };
+  for (args.cell_rows = kLargestCell; args.cell_rows > kFewRows; --args.cell_rows) {
+    if (fits(kMostWarps, 2)) return kMostWarps;
+  }
+  for (int warps = kMostWarps; warps > 0; warps /= 2) {
+    for (args.cell_rows = kLargestCell; args.cell_rows > 0; --args.cell_rows) {
+      if (fits(warps, 1)) return warps;
     }
   }
+  too_little_shared_memory();
 }
 
 FirstArgs make_args(const StageJob& job, int c) {
@@ -395,13 +417,12 @@ FirstArgs make_args(const StageJob& job, int c) {
   args.noisy = job.noisy.plane(c);
   args.rect = job.noisy.rect;
   args.stride = job.noisy.stride;
-  args.out = job.out.rect;
   args.grid = job.grid;
   args.groups = job.groups;
-  args.sums = job.sums;
+  args.sums = first_sums(job);
   args.stage = part_of(stage);
   args.threshold = stage.shrink[c];
-  args.scale = first_stage_sums(stage.group, stage.shrink[c]);
+  args.scale = first_stage_sums(stage, c);
   if (static_cast<Transform>(stage.transform) == Transform::kDct) {
     args.dct = dct_parts(stage.forward);
   } else {
@@ -419,18 +440,12 @@ void filter_first_stage(const StageJob& job, int c, const ProgressSpan& progress
   const int warps = set_cell(job, args);
   const Kernel kernel = kernel_for(static_cast<Transform>(job.stage->transform), job.stage->group);
   const size_t bytes = shared_bytes(args, warps);
-  const ReferenceGrid& grid = job.grid;
-  args.first_column = grid.column / args.cell;
-  const int columns = (grid.column + grid.columns - 1) / args.cell - args.first_column + 1;
-  const int first_row = grid.row / args.cell;
-  const int rows = (grid.row + grid.rows - 1) / args.cell - first_row + 1;
-  const int cells =
-      kReferencesPerMultiprocessor * job.limits.multiprocessors / (args.cell * args.cell);
-  const int at_once = std::clamp(cells / columns, 1, kMostGridRows);
-  launch_in_bands(*job.method, {rows, at_once, progress}, [&](const Band& band) {
-    args.first_row = first_row + band.first;
+  const CellGrid cells = cells_of(job, args.cell_columns, args.cell_rows);
+  args.first_column = cells.column;
+  launch_in_bands(*job.method, {cells.rows, cells.rows_at_once, progress}, [&](const Band& band) {
+    args.first_row = cells.row + band.first;
     launch("BM3D filtering, first stage", kernel,
-           {dim3(columns, band.count), warps * 32, bytes, job.method->stream}, args);
+           {dim3(cells.columns, band.count), warps * 32, bytes, job.method->stream}, args);
   });
 }
 

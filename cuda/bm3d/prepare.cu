@@ -44,14 +44,13 @@ __global__ void finish(const PixelSums* sums, const Estimate estimate) {
   }
 }
 
-// A block's pixels, and the patches that reach them.
-constexpr int kTileWidth = 64, kTileHeight = 16, kReach = 7;
+constexpr int kTileWidth = 64, kTileHeight = 16;  // a block's pixels
 
 struct FinishArgs {
   PatchSums sums;
   Estimate estimate;
   int left, top, map_width;  // out's first pixel in the map
-  float kaiser[kReach + 1];
+  float kaiser[kMaxPatch];
 };
 
 __device__ float map_weight(const FinishArgs& args, int x, int y) {
@@ -62,11 +61,13 @@ __device__ float map_weight(const FinishArgs& args, int x, int y) {
   return static_cast<float>(args.sums.weight[static_cast<size_t>(y) * args.map_width + x]);
 }
 
-// A pixel's weight is the sum of w * kaiser over the patches that it lies in.
+// A pixel's weight is the sum of w * kaiser over the patches that it lies in, in the order of
+// engine/boundary/bm3d_math.h. They begin up to kReach pixels before it.
+template <int kReach>
 __global__ void __launch_bounds__(kThreads)
     finish_patches(const __grid_constant__ FinishArgs args) {
   constexpr int kMapWidth = kTileWidth + kReach, kMapHeight = kTileHeight + kReach;
-  __shared__ float map[kMapHeight][kMapWidth + 1], rows[kMapHeight][kTileWidth];
+  __shared__ float map[kMapHeight][kMapWidth], columns[kTileHeight][kMapWidth];
   const Estimate& estimate = args.estimate;
   const int x0 = blockIdx.x * kTileWidth, y0 = blockIdx.y * kTileHeight;
   for (int i = threadIdx.x; i < kMapWidth * kMapHeight; i += kThreads) {
@@ -74,18 +75,18 @@ __global__ void __launch_bounds__(kThreads)
     map[y][x] = map_weight(args, x0 + x + args.left - kReach, y0 + y + args.top - kReach);
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < kTileWidth * kMapHeight; i += kThreads) {
-    const int x = i % kTileWidth, y = i / kTileWidth;
+  for (int i = threadIdx.x; i < kMapWidth * kTileHeight; i += kThreads) {
+    const int x = i % kMapWidth, y = i / kMapWidth;
     float sum = 0;
-    for (int k = 0; k <= kReach; ++k) sum += args.kaiser[k] * map[y][x + kReach - k];
-    rows[y][x] = sum;
+    for (int k = 0; k <= kReach; ++k) sum += args.kaiser[k] * map[y + kReach - k][x];
+    columns[y][x] = sum;
   }
   __syncthreads();
   for (int i = threadIdx.x; i < kTileWidth * kTileHeight; i += kThreads) {
     const int tx = i % kTileWidth, ty = i / kTileWidth, x = x0 + tx, y = y0 + ty;
     if (x >= estimate.width || y >= estimate.height) continue;
     float weight = 0;
-    for (int k = 0; k <= kReach; ++k) weight += args.kaiser[k] * rows[ty + kReach - k][tx];
+    for (int k = 0; k <= kReach; ++k) weight += args.kaiser[k] * columns[ty][tx + kReach - k];
     const unsigned long long removed =
         args.sums.removed[static_cast<size_t>(y) * estimate.width + x];
     estimate.set(x, y, static_cast<float>(static_cast<long long>(removed)) / weight);
@@ -115,7 +116,8 @@ void finish_channel_of_patches(const StageJob& job, int c, float ratio) {
   std::copy_n(job.stage->kaiser, job.stage->patch, args.kaiser);
   const dim3 blocks((rect.width + kTileWidth - 1) / kTileWidth,
                     (rect.height + kTileHeight - 1) / kTileHeight);
-  launch("BM3D estimate", finish_patches, {blocks, kThreads, 0, job.method->stream}, args);
+  const auto kernel = job.stage->patch > 8 ? finish_patches<kMaxPatch - 1> : finish_patches<7>;
+  launch("BM3D estimate", kernel, {blocks, kThreads, 0, job.method->stream}, args);
 }
 
 void finish_channel(const StageJob& job, int c, float ratio) {

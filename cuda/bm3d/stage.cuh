@@ -39,8 +39,7 @@ inline StagePart part_of(const Bm3dStage& stage) {
 // key.
 inline constexpr uint16_t kNoPatch = 0xffff;
 
-// Sums of w * (source - estimate) and of w over all estimates of a pixel: the first stage's R and
-// W, in the second in these units.
+// Sums of w * (source - estimate) and of w over all estimates of a pixel, in these units.
 struct PixelSums {
   unsigned long long removed;  // signed
   unsigned long long weight;
@@ -50,7 +49,8 @@ inline constexpr float kWeightUnit = 1.0f / (1ull << 40);
 // Per contribution; a pixel gets less than 2^14 of them. Reached by highlights 10^6 times white.
 inline constexpr float kLargestRemoved = 512.0f * 1024 * 1024;
 
-// The same where a patch adds one weight w for all of its pixels (filter.cu):
+// The same where a patch adds one weight w for all of its pixels: in the first stage
+// (engine/boundary/bm3d_math.h), and in the second (filter.cu)
 //   W = round(w * kPatchWeightSteps)   at the patch's position, and
 //   R = round(W * kaiser * (what is removed) * steps / kPatchWeightSteps)   at its pixels.
 struct PatchSums {
@@ -85,7 +85,8 @@ struct StageJob {
   // Positions of patches with pixels in out.
   Rect map_rect() const {
     const Rect& rect = out.rect;
-    const int left = rect.x < 7 ? rect.x : 7, top = rect.y < 7 ? rect.y : 7;
+    const int reach = stage->patch - 1;
+    const int left = rect.x < reach ? rect.x : reach, top = rect.y < reach ? rect.y : reach;
     return {rect.x - left, rect.y - top, rect.width + left, rect.height + top};
   }
   // In the memory of `sums`: matched().rect contains map_rect().
@@ -100,6 +101,22 @@ struct StageJob {
 // an H200 (RESULTS.md). With half of its warps at a third of its clock it would take 15 ms on a
 // desktop card.
 inline constexpr int kReferencesPerMultiprocessor = 4096;
+
+// A tile's cells of references, by their numbers in the image's grid, and rows of them a launch.
+struct CellGrid {
+  int column, row, columns, rows, rows_at_once;
+};
+
+inline CellGrid cells_of(const StageJob& job, int cell_columns, int cell_rows) {
+  const ReferenceGrid& grid = job.grid;
+  CellGrid cells{grid.column / cell_columns, grid.row / cell_rows, 0, 0, 0};
+  cells.columns = (grid.column + grid.columns - 1) / cell_columns - cells.column + 1;
+  cells.rows = (grid.row + grid.rows - 1) / cell_rows - cells.row + 1;
+  const int references = kReferencesPerMultiprocessor * job.limits.multiprocessors;
+  const int at_once = references / (cell_columns * cell_rows) / cells.columns;
+  cells.rows_at_once = at_once < 1 ? 1 : at_once < kMostGridRows ? at_once : kMostGridRows;
+  return cells;
+}
 
 // Queues one stage; scratch is as large as bm3d_scratch_bytes says (bm3d.cu).
 void run_bm3d_stage(StageJob job, void* scratch);
@@ -117,10 +134,11 @@ float ridge_sums_ratio(const Bm3dStage& stage, int c);
 // Fills job.match_plane, then job.groups (match.cu).
 void match_stage(const StageJob& job);
 
-// Adds all groups' estimates of channel c to job.sums: of the first stage with patches of 8 x 8,
-// but for the Hadamard transform (filter_first.cu),
+// Add all groups' estimates of channel c, in the first stage and by filter_stage to
+// job.patch_sums(), else to job.sums: of the first stage with patches of 8 x 8, but for the
+// Hadamard transform (filter_first.cu),
 void filter_first_stage(const StageJob& job, int c, const ProgressSpan& progress);
-// of the second with patches up to 8 x 8 to job.patch_sums() (filter.cu),
+// of the second with patches up to 8 x 8 (filter.cu),
 void filter_stage(const StageJob& job, int c, const ProgressSpan& progress);
 // if a multiprocessor's shared memory takes such patches and search windows,
 bool filter_stage_fits(const StageJob& job);

@@ -4,12 +4,16 @@
 // stage is a fixed sequence of float operations without fused multiply-add (here and in
 // bm3d_passes.inc), and its sums are sums of integers, which do not depend on their order.
 //
-// Each estimate of a patch adds to its pixels
-//   W = round(w * kaiser * weight_steps)   and   R = round(W * removed_scale * r),
-// w being the group's weight and r what was removed from the pixel. The estimate of a pixel then is
-//   source - (float(sum of R) / float(sum of W)) * ratio.
+// Each estimate of a patch adds
+//   g = round(w * kPatchSteps) at the patch's position   and   R = round(g * scale * kaiser * r)
+// to its pixels, w being the group's weight, r what was removed from the pixel and kaiser that of
+// its row and column. A pixel's weight is the sum of g * kaiser over the patches that it lies in:
+// of each column of positions, then of the row, from the patch that begins at the pixel on. The
+// estimate of a pixel then is
+//   source - (float(sum of R) / weight) * ratio.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "pixel_math.h"
@@ -17,22 +21,63 @@
 
 namespace grainless {
 
+inline constexpr int32_t kPatchSteps = 1 << 19;  // up to 63^2 groups take a patch: under 2^31
+
+// References whose R a backend may sum in 32 bits where patches have up to 8 x 8 pixels, light
+// groups' and others' apart: light are those with a weight up to 1 / kLightFiner, and the R of
+// others is rounded kLightFiner times as coarsely.
+inline constexpr int32_t kCellReferences = 64;
+inline constexpr int32_t kLightBits = 4;
+inline constexpr float kLightFiner = 1 << kLightBits;
+
 struct Bm3dSumScale {
-  float weight_steps;
-  float removed_scale;
-  float largest;  // R is clamped to +-largest
+  float scale;  // of a light group
+  float light;  // the largest g of one
   float ratio;
 };
 
-// References whose W a backend may sum in 32 bits.
-inline constexpr int32_t kCellReferences = 64;
+// What a pixel can lose in the first stage, in thresholds: each coefficient at most one, times its
+// part of the pixel.
+inline float most_removed(const Bm3dStage& stage) {
+  if (stage.transform == static_cast<int32_t>(Transform::kDft)) {
+    return static_cast<float>(stage.patch) * std::sqrt(static_cast<float>(stage.group));
+  }
+  float most = 0;
+  for (int32_t i = 0; i < stage.patch; ++i) {
+    float sum = 0;
+    for (int32_t k = 0; k < stage.patch; ++k) sum += std::fabs(stage.inverse[i * stage.patch + k]);
+    most = most < sum ? sum : most;
+  }
+  constexpr float kHaar = 2.42f;  // 1 / sqrt(n) + 1 / sqrt(2) + 1 / sqrt(4) + ... + 1 / sqrt(n)
+  return most * most * kHaar;
+}
 
-// Of the first stage, whose `shrink` is the threshold. R stays under 2^30 for what can be removed
-// from a pixel: 8 thresholds at most, three in practice.
-GRAINLESS_HD Bm3dSumScale first_stage_sums(int32_t group, float shrink) {
-  const float steps = 2147483648.0f / static_cast<float>(kCellReferences * group);
-  const float finer = 134217728.0f / steps;
-  return {steps, finer / shrink, 1073741824.0f, shrink / finer};
+// Of channel c of the first stage, whose `shrink` is the threshold. The sum of |R| of
+// kCellReferences light groups, or of others over kLightFiner, stays under 2^30, and each is at
+// most 2^21. Of larger patches, whose weights are smaller, all groups are light, and |R| itself is
+// under 2^30. A pixel's estimate is off by at most some thousandths of sigma.
+inline Bm3dSumScale first_stage_sums(const Bm3dStage& stage, int32_t c) {
+  const bool in_cells = stage.patch <= 8;
+  const int32_t summed = in_cells ? kCellReferences * (stage.group > 8 ? stage.group : 8) : 1;
+  const float light = static_cast<float>(kPatchSteps) / (in_cells ? kLightFiner : 1.0f);
+  const float removed = 1.01f * most_removed(stage) * stage.shrink[c];
+  const float scale = 1073741824.0f / (static_cast<float>(summed) * light * removed);
+  return {scale, light, 1 / scale};
+}
+
+// A group's weight w in the first stage. R is round(factor * kaiser of the column * kaiser of the
+// row * r) times 2^shift.
+struct PatchWeight {
+  int32_t steps;  // g
+  int32_t shift;
+  float factor;
+};
+
+GRAINLESS_HD PatchWeight first_stage_weight(float w, const Bm3dSumScale& sums) {
+  const int32_t g = static_cast<int32_t>(w * static_cast<float>(kPatchSteps) + 0.5f);
+  const float steps = static_cast<float>(g);
+  const bool light = steps <= sums.light;
+  return {g, light ? 0 : kLightBits, steps * (light ? sums.scale : sums.scale * (1 / kLightFiner))};
 }
 
 // The Haar transform along a group has no factors 1 / sqrt 2: after it, coefficient m of `count` is

@@ -74,7 +74,7 @@ void expect_stages_agree(const LevelPlan& level, const Planes& image) {
     const Planes* guide = level.has_pilot(s) ? &pilot : nullptr;
     Planes result = cropped(one_stage(level.bm3d[s], image, guide), image.rect());
     EXPECT_LT(difference(result, test::reference_bm3d_stage(level.bm3d[s], image, guide)).largest,
-              0.02)
+              test::twin_tolerance(level.bm3d[s]))
         << "stage " << s;
     pilot = std::move(result);
   }

@@ -30,4 +30,9 @@ Planes bm3d_picture(int32_t channels, int32_t width, int32_t height, float sigma
   });
 }
 
+float twin_tolerance(const Bm3dStage& stage) {
+  const bool first = stage.rule == static_cast<int32_t>(GroupRule::kHardThreshold);
+  return 0.02f + (first ? 4e-4f * stage.shrink[0] : 0.0f);
+}
+
 }  // namespace grainless::test

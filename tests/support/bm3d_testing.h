@@ -14,4 +14,8 @@ Params small_params(int32_t search, int32_t patch, int32_t step, int32_t group);
 Planes bm3d_picture(int32_t channels, int32_t width, int32_t height, float sigma = kSigma,
                     float slope = 0.5f);
 
+// How far a stage may be from the twin: the first one rounds what it removes
+// (engine/boundary/bm3d_math.h), and by some thousandths of sigma where few patches meet.
+float twin_tolerance(const Bm3dStage& stage);
+
 }  // namespace grainless::test

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <vector>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/cpu/bm3d/filter.cpp"
@@ -186,6 +187,12 @@ struct GroupValues {
   float base;
 };
 
+// A group's weight, and the same in the first stage's steps.
+struct GroupWeight {
+  float whole;
+  PatchWeight first;
+};
+
 // Their 2-D transforms. Counts are powers of two, so that only a single patch may go twice.
 template <class Basis>
 HWY_INLINE void transform_patches(const Basis& basis, const GroupValues& in, float* temporary,
@@ -213,38 +220,28 @@ HWY_INLINE void set_factors(const FilterTables& tables, float weight, int32_t si
   }
 }
 
-// The same in steps.
-HWY_INLINE void round_factors(const Bm3dSumScale& scale, int32_t size, FilterScratch& scratch) {
-  const DPatch d;
-  for (int32_t i = 0; i < size; i += static_cast<int32_t>(hn::Lanes(d))) {
-    const auto w = hn::Load(d, scratch.factors + i);
-    const auto steps = hn::NearestInt(hn::Mul(w, hn::Set(d, scale.weight_steps)));
-    hn::Store(steps, hn::RebindToSigned<DPatch>(), scratch.weights + i);
-    const auto factor = hn::Mul(hn::ConvertTo(d, steps), hn::Set(d, scale.removed_scale));
-    hn::Store(factor, d, scratch.factors + i);
-  }
-}
-
-// Weights of a group of 8 x 8 patches, once for all its patches.
-HWY_INLINE void widen_weights(FilterScratch& scratch) {
-  const hn::CappedTag<int64_t, 8> d;
-  const hn::Rebind<int32_t, decltype(d)> narrow;
-  for (int32_t i = 0; i < 64; i += static_cast<int32_t>(hn::Lanes(d))) {
-    const auto w = hn::PromoteTo(d, hn::Load(narrow, scratch.weights + i));
-    hn::Store(w, d, scratch.wide_weights + i);
+// The same in the first stage's steps.
+HWY_INLINE void set_step_factors(const FilterTables& tables, float factor, FilterScratch& scratch) {
+  const DRow d;
+  const int32_t n = static_cast<int32_t>(hn::Lanes(d));
+  for (int32_t x = 0; x < tables.stride; x += n) {
+    const auto column = hn::Mul(hn::Set(d, factor), hn::Load(d, tables.kaiser + x));
+    for (int32_t y = 0; y < tables.patch; ++y) {
+      const auto steps = hn::Mul(column, hn::Set(d, tables.kaiser[y]));
+      hn::Store(steps, d, scratch.factors + y * tables.stride + x);
+    }
   }
 }
 
 // One row of a patch. Nothing is stored between, which would have to be read back in wider vectors.
 HWY_INLINE void add_row(const float* HWY_RESTRICT factors, const float* HWY_RESTRICT patch,
-                        float largest, int32_t side, int64_t* HWY_RESTRICT sums) {
+                        int32_t shift, int32_t side, int64_t* HWY_RESTRICT sums) {
   const hn::CappedTag<int64_t, 8> d64;
   const hn::Rebind<int32_t, decltype(d64)> d32;
   const hn::Rebind<float, decltype(d64)> d;
-  const auto high = hn::Set(d, largest), low = hn::Set(d, -largest);
   const auto steps = [&](int32_t i) HWY_ATTR {
     const auto value = hn::Mul(hn::LoadU(d, factors + i), hn::LoadU(d, patch + i));
-    return hn::NearestInt(hn::Min(hn::Max(value, low), high));
+    return hn::ShiftLeftSame(hn::NearestInt(value), shift);
   };
   const int32_t n = static_cast<int32_t>(hn::Lanes(d64));
   int32_t i = 0;
@@ -258,59 +255,41 @@ HWY_INLINE void add_row(const float* HWY_RESTRICT factors, const float* HWY_REST
   for (int32_t k = 0; i < side; ++i, ++k) sums[i] += rest[k];
 }
 
-HWY_INLINE void add_weights(const int32_t* HWY_RESTRICT weights, int32_t side,
-                            int64_t* HWY_RESTRICT sums) {
-  const hn::CappedTag<int64_t, 8> d64;
-  const hn::Rebind<int32_t, decltype(d64)> d32;
-  const int32_t n = static_cast<int32_t>(hn::Lanes(d64));
-  int32_t i = 0;
-  for (; i + n <= side; i += n) {
-    const auto more = hn::PromoteTo(d64, hn::LoadU(d32, weights + i));
-    hn::StoreU(hn::Add(hn::LoadU(d64, sums + i), more), d64, sums + i);
-  }
-  for (; i < side; ++i) sums[i] += weights[i];
-}
-
 template <class Basis>
-HWY_INLINE void add_steps(const Basis& basis, const float* HWY_RESTRICT patch, float largest,
-                          const PatchPlace& at, const FilterScratch& scratch, Aggregate& out) {
+HWY_INLINE void add_steps(const Basis& basis, const float* HWY_RESTRICT patch,
+                          const PatchWeight& weight, const PatchPlace& at,
+                          const FilterScratch& scratch, Aggregate& out) {
   int64_t* removed = out.steps_removed.at(at.c, at.x, at.y);
-  int64_t* weight = out.steps_weight.at(at.c, at.x, at.y);
   const ptrdiff_t stride = out.steps_removed.stride();
   const int32_t side = basis.patch();
-  for (int32_t y = 0; y < side; ++y, removed += stride, weight += stride) {
+  for (int32_t y = 0; y < side; ++y, removed += stride) {
     const int32_t row = y * basis.stride();
-    add_row(scratch.factors + row, patch + row, largest, side, removed);
-    add_weights(scratch.weights + row, side, weight);
+    add_row(scratch.factors + row, patch + row, weight.shift, side, removed);
   }
+  *out.steps_weight.at(at.c, at.x, at.y) += weight.steps;
 }
 
 template <class Basis>
 HWY_INLINE void add_patch(const Basis& basis, const float* HWY_RESTRICT factors,
-                          const float* HWY_RESTRICT patch, const PatchPlace& at, Aggregate& out) {
+                          const float* HWY_RESTRICT patch, float weight, const PatchPlace& at,
+                          Aggregate& out) {
   const DRow d;
   const int32_t n = static_cast<int32_t>(hn::Lanes(d)), side = basis.patch();
   const ptrdiff_t stride = out.removed.stride();
   float* HWY_RESTRICT sum = out.removed.at(at.c, at.x, at.y);
-  float* HWY_RESTRICT weight = out.weight.at(at.c, at.x, at.y);
   for (int32_t row = 0; row < side; ++row) {
     int32_t i = 0;
     for (; i + n <= side; i += n) {
-      const auto w = hn::Load(d, factors + i);
-      const auto value = hn::Mul(w, hn::Load(d, patch + i));
+      const auto value = hn::Mul(hn::Load(d, factors + i), hn::Load(d, patch + i));
       hn::StoreU(hn::Add(hn::LoadU(d, sum + i), value), d, sum + i);
-      hn::StoreU(hn::Add(hn::LoadU(d, weight + i), w), d, weight + i);
     }
     // Not a float beyond the patch: the next cell's thread may be at work there.
-    for (; i < side; ++i) {
-      sum[i] += factors[i] * patch[i];
-      weight[i] += factors[i];
-    }
+    for (; i < side; ++i) sum[i] += factors[i] * patch[i];
     sum += stride;
-    weight += stride;
     factors += basis.stride();
     patch += basis.stride();
   }
+  *out.weight.at(at.c, at.x, at.y) += weight;
 }
 
 #if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR && HWY_MAX_BYTES >= 32
@@ -330,39 +309,29 @@ HWY_INLINE void add_eight(hn::Vec<DSteps> steps, int64_t* HWY_RESTRICT sums) {
 }
 
 template <class Steps>
-HWY_INLINE void add_steps_rows(const Steps (&rows)[8], int32_t patch, const PatchPlace& at,
-                               const FilterScratch& scratch, Aggregate& out) {
-  const DSum d;
+HWY_INLINE void add_steps_rows(const Steps (&rows)[8], int32_t patch, int32_t weight,
+                               const PatchPlace& at, Aggregate& out) {
   int64_t* HWY_RESTRICT removed = out.steps_removed.at(at.c, at.x, at.y);
-  int64_t* HWY_RESTRICT weight = out.steps_weight.at(at.c, at.x, at.y);
   const ptrdiff_t stride = out.steps_removed.stride();
-  for (int32_t y = 0; y < 8; ++y, removed += stride, weight += stride) {
-    add_eight(row_of(rows[y], patch), removed);
-    for (int32_t i = 0; i < 8; i += static_cast<int32_t>(hn::Lanes(d))) {
-      const auto w = hn::Load(d, scratch.wide_weights + 8 * y + i);
-      hn::StoreU(hn::Add(hn::LoadU(d, weight + i), w), d, weight + i);
-    }
-  }
+  for (int32_t y = 0; y < 8; ++y, removed += stride) add_eight(row_of(rows[y], patch), removed);
+  *out.steps_weight.at(at.c, at.x, at.y) += weight;
 }
 
-HWY_INLINE void add_patch_rows(const VRows (&rows)[8], int32_t patch, const PatchPlace& at,
-                               const FilterScratch& scratch, Aggregate& out) {
+HWY_INLINE void add_patch_rows(const VRows (&rows)[8], int32_t patch, float weight,
+                               const PatchPlace& at, Aggregate& out) {
   const DRow d;
   float* HWY_RESTRICT sum = out.removed.at(at.c, at.x, at.y);
-  float* HWY_RESTRICT weight = out.weight.at(at.c, at.x, at.y);
   const ptrdiff_t stride = out.removed.stride();
-  for (int32_t y = 0; y < 8; ++y, sum += stride, weight += stride) {
+  for (int32_t y = 0; y < 8; ++y, sum += stride) {
     hn::StoreU(hn::Add(hn::LoadU(d, sum), row_of(rows[y], patch)), d, sum);
-    const VRow w = hn::Load(d, scratch.factors + 8 * y);
-    hn::StoreU(hn::Add(hn::LoadU(d, weight), w), d, weight);
   }
+  *out.weight.at(at.c, at.x, at.y) += weight;
 }
 
 // Transforms patches i.. of the group back and adds them.
 template <class Basis>
 HWY_INLINE void add_back(const Basis& basis, const GroupFilter& filter, const PatchGroup& group,
-                         int32_t c, int32_t i, float largest) {
-  const DRows d;
+                         int32_t c, int32_t i, const GroupWeight& weight) {
   FilterScratch& scratch = *filter.scratch;
   Aggregate& out = *filter.out;
   const float* patches[Basis::kTogether];
@@ -378,15 +347,16 @@ HWY_INLINE void add_back(const Basis& basis, const GroupFilter& filter, const Pa
   };
   if (filter.pilot != nullptr) {
     for (int32_t k = 0; k < Basis::kTogether; ++k) {
-      if (takes(k)) add_patch_rows(rows, k, place(k), scratch, out);
+      if (takes(k)) add_patch_rows(rows, k, weight.whole, place(k), out);
     }
     return;
   }
-  const auto high = hn::Set(d, largest), low = hn::Set(d, -largest);
   hn::Vec<hn::RebindToSigned<DRows>> steps[8];
-  for (int32_t y = 0; y < 8; ++y) steps[y] = hn::NearestInt(hn::Min(hn::Max(rows[y], low), high));
+  for (int32_t y = 0; y < 8; ++y) {
+    steps[y] = hn::ShiftLeftSame(hn::NearestInt(rows[y]), weight.first.shift);
+  }
   for (int32_t k = 0; k < Basis::kTogether; ++k) {
-    if (takes(k)) add_steps_rows(steps, k, place(k), scratch, out);
+    if (takes(k)) add_steps_rows(steps, k, weight.first.steps, place(k), out);
   }
 }
 #endif
@@ -394,16 +364,16 @@ HWY_INLINE void add_back(const Basis& basis, const GroupFilter& filter, const Pa
 // The same by way of memory.
 template <class Basis>
 HWY_INLINE void add_back_any(const Basis& basis, const GroupFilter& filter, const PatchGroup& group,
-                             int32_t c, int32_t i, float largest) {
+                             int32_t c, int32_t i, const GroupWeight& weight) {
   FilterScratch& scratch = *filter.scratch;
   if (!filter.out->takes(group.x[i], group.y[i], basis.patch())) return;
   float* const patches[1] = {scratch.noisy + i * basis.size()};
   basis.inverse(patches, scratch.temporary);
   const PatchPlace at{c, group.x[i], group.y[i]};
   if (filter.pilot == nullptr) {
-    add_steps(basis, patches[0], largest, at, scratch, *filter.out);
+    add_steps(basis, patches[0], weight.first, at, scratch, *filter.out);
   } else {
-    add_patch(basis, scratch.factors, patches[0], at, *filter.out);
+    add_patch(basis, scratch.factors, patches[0], weight.whole, at, *filter.out);
   }
 }
 
@@ -446,18 +416,18 @@ HWY_INLINE void filter_with(const Basis& basis, const GroupFilter& filter, const
   const float base = *guide.at(c, group.x[0], group.y[0]);
   transform_patches(basis, {*filter.noisy, c, group, base}, scratch.temporary, scratch.noisy);
   if (!first) transform_patches(basis, {guide, c, group, base}, scratch.temporary, scratch.pilot);
-  const float weight = shrink_any(filter, group.count, size, shrink);
-  const Bm3dSumScale scale = first_stage_sums(filter.stage->group, shrink);
-  set_factors(tables, weight, size, scratch);
-  if (first) round_factors(scale, size, scratch);
-  if constexpr (Basis::kInRegisters) {
-    if (first) widen_weights(scratch);
+  GroupWeight weight{shrink_any(filter, group.count, size, shrink), {}};
+  if (first) {
+    weight.first = first_stage_weight(weight.whole, tables.sums[c]);
+    set_step_factors(tables, weight.first.factor, scratch);
+  } else {
+    set_factors(tables, weight.whole, size, scratch);
   }
   for (int32_t i = 0; i < group.count; i += Basis::kTogether) {
     if constexpr (Basis::kInRegisters) {
-      add_back(basis, filter, group, c, i, scale.largest);
+      add_back(basis, filter, group, c, i, weight);
     } else {
-      add_back_any(basis, filter, group, c, i, scale.largest);
+      add_back_any(basis, filter, group, c, i, weight);
     }
   }
 }
@@ -479,13 +449,106 @@ void add_group(const GroupFilter& filter, const PatchGroup& group, int32_t c, fl
   const MatrixBasis basis(*filter.tables);
   const int32_t size = basis.size();
   FilterScratch& scratch = *filter.scratch;
-  const Bm3dSumScale scale = first_stage_sums(filter.stage->group, filter.stage->shrink[c]);
-  set_factors(*filter.tables, weight, size, scratch);
-  round_factors(scale, size, scratch);
+  const PatchWeight steps = first_stage_weight(weight, filter.tables->sums[c]);
+  set_step_factors(*filter.tables, steps.factor, scratch);
   for (int32_t i = 0; i < group.count; ++i) {
     const int32_t x = group.x[i], y = group.y[i];
     if (!filter.out->takes(x, y, filter.tables->patch)) continue;
-    add_steps(basis, scratch.noisy + i * size, scale.largest, {c, x, y}, scratch, *filter.out);
+    add_steps(basis, scratch.noisy + i * size, steps, {c, x, y}, scratch, *filter.out);
+  }
+}
+
+// Sums of a channel; weights are those of patches. removed / weight * ratio is what the estimate
+// takes from the picture.
+template <typename Removed, typename Weight>
+struct Quotient {
+  const BasicPlanes<Removed>& removed;
+  const BasicPlanes<Weight>& weight;
+  float ratio;
+};
+
+// A weight of patches as a float.
+HWY_INLINE auto load_weights(hn::ScalableTag<float> d, const float* from) {
+  return hn::LoadU(d, from);
+}
+HWY_INLINE auto load_weights(hn::ScalableTag<float> d, const int32_t* from) {
+  return hn::ConvertTo(d, hn::LoadU(hn::RebindToSigned<decltype(d)>(), from));
+}
+
+// to[i] = the sum of kaiser[k] * lines[k][i].
+template <typename T>
+HWY_INLINE void add_lines(const float* HWY_RESTRICT kaiser, const T* const (&lines)[kMaxPatch],
+                          int32_t line_count, int32_t count, float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const int32_t n = static_cast<int32_t>(hn::Lanes(d));
+  int32_t i = 0;
+  for (; i + n <= count; i += n) {
+    auto sum = hn::Zero(d);
+    for (int32_t k = 0; k < line_count; ++k) {
+      sum = hn::Add(sum, hn::Mul(hn::Set(d, kaiser[k]), load_weights(d, lines[k] + i)));
+    }
+    hn::StoreU(sum, d, to + i);
+  }
+  for (; i < count; ++i) {
+    float sum = 0;
+    for (int32_t k = 0; k < line_count; ++k) sum += kaiser[k] * static_cast<float>(lines[k][i]);
+    to[i] = sum;
+  }
+}
+
+// Weights of a row's pixels from those of patches (engine/boundary/bm3d_math.h).
+class WeightRow {
+ public:
+  WeightRow(const FilterTables& tables, int32_t x, int32_t width)
+      : tables_(tables),
+        x_(x - tables.patch + 1),
+        columns_(static_cast<size_t>(width) + tables.patch - 1),
+        weights_(width) {}
+
+  template <typename Weight>
+  HWY_INLINE const float* sum(const BasicPlanes<Weight>& of_patches, int32_t c, int32_t y) {
+    const Rect& rect = of_patches.rect();
+    const int32_t patch = tables_.patch, rows = std::min(patch, y - rect.y + 1);
+    const int32_t width = static_cast<int32_t>(columns_.size()), missing = std::max(rect.x - x_, 0);
+    const Weight* lines[kMaxPatch] = {};
+    for (int32_t k = 0; k < rows; ++k) lines[k] = of_patches.at(c, x_ + missing, y - k);
+    std::fill_n(columns_.data(), missing, 0.0f);
+    add_lines(tables_.kaiser, lines, rows, width - missing, columns_.data() + missing);
+    const float* shifted[kMaxPatch] = {};
+    for (int32_t k = 0; k < patch; ++k) shifted[k] = columns_.data() + patch - 1 - k;
+    add_lines(tables_.kaiser, shifted, patch, width - patch + 1, weights_.data());
+    return weights_.data();
+  }
+
+ private:
+  const FilterTables& tables_;
+  int32_t x_;  // of the first patch that reaches the row
+  std::vector<float> columns_, weights_;
+};
+
+template <typename Removed, typename Weight>
+HWY_INLINE void estimate_rows(const Quotient<Removed, Weight>& sums, const FilterTables& tables,
+                              const Rect& rows, const Planes& noisy, int32_t c, Planes& out) {
+  WeightRow weights(tables, rows.x, rows.width);
+  for (int32_t y = rows.y; y < rows.bottom(); ++y) {
+    const float* HWY_RESTRICT weight = weights.sum(sums.weight, c, y);
+    const Removed* HWY_RESTRICT value = sums.removed.at(c, rows.x, y);
+    const float* HWY_RESTRICT source = noisy.at(c, rows.x, y);
+    float* HWY_RESTRICT to = out.at(c, rows.x, y);
+    for (int32_t x = 0; x < rows.width; ++x) {
+      to[x] = source[x] - static_cast<float>(value[x]) / weight[x] * sums.ratio;
+    }
+  }
+}
+
+void estimate_band(const Aggregate& sums, const FilterTables& tables, const Rect& rows,
+                   const Planes& noisy, int32_t c, Planes& out) {
+  if (sums.first_stage()) {
+    const float ratio = tables.sums[c].ratio;
+    estimate_rows<int64_t, int32_t>({sums.steps_removed, sums.steps_weight, ratio}, tables, rows,
+                                    noisy, c, out);
+  } else {
+    estimate_rows<float, float>({sums.removed, sums.weight, 1.0f}, tables, rows, noisy, c, out);
   }
 }
 
@@ -498,6 +561,7 @@ namespace grainless {
 
 HWY_EXPORT(filter_any);
 HWY_EXPORT(add_group);
+HWY_EXPORT(estimate_band);
 
 void filter_group(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
   HWY_DYNAMIC_DISPATCH(filter_any)(filter, group, c);
@@ -511,7 +575,7 @@ Aggregate::Aggregate(const Rect& wanted, const Rect& rect, int32_t channels, boo
     : wanted(wanted) {
   if (first_stage) {
     steps_removed = BasicPlanes<int64_t>(channels, rect);
-    steps_weight = BasicPlanes<int64_t>(channels, rect);
+    steps_weight = BasicPlanes<int32_t>(channels, rect);
   } else {
     removed = Planes(channels, rect);
     weight = Planes(channels, rect);
@@ -519,8 +583,10 @@ Aggregate::Aggregate(const Rect& wanted, const Rect& rect, int32_t channels, boo
 }
 
 uint64_t Aggregate::bytes(int32_t channels, const Rect& rect, bool first_stage) {
-  return 2 * (first_stage ? BasicPlanes<int64_t>::bytes(channels, rect.width, rect.height)
-                          : Planes::bytes(channels, rect.width, rect.height));
+  const int32_t width = rect.width, height = rect.height;
+  return first_stage ? BasicPlanes<int64_t>::bytes(channels, width, height) +
+                           BasicPlanes<int32_t>::bytes(channels, width, height)
+                     : 2 * Planes::bytes(channels, width, height);
 }
 
 namespace {
@@ -529,28 +595,6 @@ template <typename T>
 void clear_rows(BasicPlanes<T>& planes, int32_t c, int32_t y0, int32_t y1) {
   for (int32_t y = y0; y < y1; ++y) {
     std::fill_n(planes.at(c, planes.rect().x, y), planes.rect().width, T{0});
-  }
-}
-
-// removed / weight * ratio is what the estimate takes from the picture.
-template <typename T>
-struct Quotient {
-  const BasicPlanes<T>&removed, &weight;
-  float ratio;
-};
-
-template <typename T>
-void estimate_rows(const Quotient<T>& sums, const Rect& rows, const Planes& noisy, int32_t c,
-                   Planes& out) {
-  const float ratio = sums.ratio;
-  for (int32_t y = rows.y; y < rows.bottom(); ++y) {
-    const T* value = sums.removed.at(c, rows.x, y);
-    const T* by = sums.weight.at(c, rows.x, y);
-    const float* source = noisy.at(c, rows.x, y);
-    float* to = out.at(c, rows.x, y);
-    for (int32_t x = 0; x < rows.width; ++x) {
-      to[x] = source[x] - static_cast<float>(value[x]) / static_cast<float>(by[x]) * ratio;
-    }
   }
 }
 
@@ -566,15 +610,10 @@ void Aggregate::clear(int32_t c, int32_t y0, int32_t y1) {
   }
 }
 
-void Aggregate::estimate(const Bm3dStage& stage, const Planes& noisy, int32_t c, int32_t y0,
+void Aggregate::estimate(const FilterTables& tables, const Planes& noisy, int32_t c, int32_t y0,
                          int32_t y1, Planes& out) const {
   const Rect rows{wanted.x, y0, wanted.width, y1 - y0};
-  if (first_stage()) {
-    const float ratio = first_stage_sums(stage.group, stage.shrink[c]).ratio;
-    estimate_rows<int64_t>({steps_removed, steps_weight, ratio}, rows, noisy, c, out);
-  } else {
-    estimate_rows<float>({removed, weight, 1.0f}, rows, noisy, c, out);
-  }
+  HWY_DYNAMIC_DISPATCH(estimate_band)(*this, tables, rows, noisy, c, out);
 }
 
 FilterTables::FilterTables(const Bm3dStage& stage)
@@ -588,7 +627,9 @@ FilterTables::FilterTables(const Bm3dStage& stage)
       inverse{},
       forward_t{},
       inverse_t{},
-      window{} {
+      window{},
+      kaiser{},
+      sums{} {
   std::copy(stage.forward, stage.forward + patch * patch, forward);
   std::copy(stage.inverse, stage.inverse + patch * patch, inverse);
   if (patch == 8 && transform == Transform::kDct) {
@@ -603,6 +644,11 @@ FilterTables::FilterTables(const Bm3dStage& stage)
       inverse_t[y * stride + x] = stage.inverse[x * patch + y];
       window[y * stride + x] = stage.kaiser[y] * stage.kaiser[x];
     }
+  }
+  std::copy_n(stage.kaiser, patch, kaiser);
+  if (stage.rule != static_cast<int32_t>(GroupRule::kHardThreshold)) return;
+  for (int32_t c = 0; c < kMaxChannels; ++c) {
+    if (stage.shrink[c] > 0) sums[c] = first_stage_sums(stage, c);
   }
 }
 

@@ -12,13 +12,17 @@
 
 namespace grainless {
 
-// Sums over all estimates of a pixel: integers in the first stage (engine/boundary/bm3d_math.h),
-// floats in the second, whose sums are nobody's pilot. The other stage's planes are empty. The
-// rectangle holds every patch that reaches a wanted pixel; other patches are left out.
+struct FilterTables;
+
+// Sums over all estimates of a pixel, and of the weights of all estimates of a patch, at its first
+// pixel: integers in the first stage (engine/boundary/bm3d_math.h), floats in the others, whose
+// sums are nobody's pilot. The other stage's planes are empty. The rectangle holds every patch that
+// reaches a wanted pixel; other patches are left out.
 struct Aggregate {
   Rect wanted;
-  BasicPlanes<int64_t> steps_removed, steps_weight;  // R and W
-  Planes removed, weight;                            // sums of w * kaiser * r and of w * kaiser
+  BasicPlanes<int64_t> steps_removed;  // R
+  BasicPlanes<int32_t> steps_weight;   // g
+  Planes removed, weight;              // w * kaiser * r, and w
 
   Aggregate(const Rect& wanted, const Rect& rect, int32_t channels, bool first_stage);
   static uint64_t bytes(int32_t channels, const Rect& rect, bool first_stage);
@@ -31,7 +35,7 @@ struct Aggregate {
   }
   void clear(int32_t c, int32_t y0, int32_t y1);
   // The rows y0..y1-1 of channel c of the estimate.
-  void estimate(const Bm3dStage& stage, const Planes& noisy, int32_t c, int32_t y0, int32_t y1,
+  void estimate(const FilterTables& tables, const Planes& noisy, int32_t c, int32_t y0, int32_t y1,
                 Planes& out) const;
 };
 
@@ -48,6 +52,8 @@ struct FilterTables {
   alignas(64) float forward_t[kMaxPatch * kMaxPatch];  // transposed: patch x stride
   alignas(64) float inverse_t[kMaxPatch * kMaxPatch];
   alignas(64) float window[kMaxPatch * kMaxPatch];  // patch x stride
+  alignas(64) float kaiser[kMaxPatch];              // stride
+  Bm3dSumScale sums[kMaxChannels];                  // of a first stage
 };
 
 // One thread's patches in work.
@@ -57,8 +63,6 @@ struct FilterScratch {
   alignas(64) float pilot[kMaxGroup * kMaxPatch * kMaxPatch];
   alignas(64) float temporary[kMaxPatch * kMaxPatch];
   alignas(64) float factors[kMaxPatch * kMaxPatch];  // of a removed value
-  alignas(64) int32_t weights[kMaxPatch * kMaxPatch];
-  alignas(64) int64_t wide_weights[64];  // the same of an 8 x 8 patch, as its sums take them
 };
 
 // A patch in one channel, by its first pixel.

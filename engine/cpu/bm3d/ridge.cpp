@@ -115,15 +115,13 @@ HWY_INLINE void add_patch(const FilterTables& tables, const float* HWY_RESTRICT 
   const int32_t side = tables.patch;
   const ptrdiff_t stride = out.removed.stride();
   float* HWY_RESTRICT sum = out.removed.at(at.c, at.x, at.y);
-  float* HWY_RESTRICT weights = out.weight.at(at.c, at.x, at.y);
-  for (int32_t row = 0; row < side; ++row, sum += stride, weights += stride) {
+  for (int32_t row = 0; row < side; ++row, sum += stride) {
     const float* window = tables.window + row * tables.stride;
     for (int32_t i = 0; i < side; ++i, removed += kMaxGroup) {
-      const float w = weight * window[i];
-      sum[i] -= w * *removed;
-      weights[i] += w;
+      sum[i] -= weight * window[i] * *removed;
     }
   }
+  *out.weight.at(at.c, at.x, at.y) += weight;
 }
 
 void filter_ridge(const GroupFilter& filter, const PatchGroup& group, int32_t c) {

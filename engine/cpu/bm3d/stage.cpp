@@ -197,7 +197,7 @@ class StageRun {
     over_bands(job_, wanted.y, wanted.bottom(), [&](int32_t y0, int32_t y1) {
       for (int32_t c = 0; c < job_.noisy->channels(); ++c) {
         if (stage_.shrink[c] > 0) {
-          aggregate_.estimate(stage_, *job_.noisy, c, y0, y1, result);
+          aggregate_.estimate(tables_, *job_.noisy, c, y0, y1, result);
           continue;
         }
         for (int32_t y = y0; y < y1; ++y) {
