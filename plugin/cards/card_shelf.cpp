@@ -15,19 +15,10 @@ Session::~Session() {
 
 std::shared_ptr<Session> CardShelf::open(uint32_t device, uint64_t memory_limit) {
   const std::lock_guard lock(mutex_);
-  const auto found = opened_.find(device);
-  if (found != opened_.end() && found->second.memory_limit == memory_limit) {
-    return found->second.session;
-  }
-  opened_.erase(device);
-  auto session = std::make_shared<Session>(module(), device, memory_limit);
-  opened_[device] = {memory_limit, session};
+  std::weak_ptr<Session>& known = opened_[{device, memory_limit}];
+  std::shared_ptr<Session> session = known.lock();
+  if (!session) known = session = std::make_shared<Session>(module(), device, memory_limit);
   return session;
-}
-
-void CardShelf::clear() {
-  const std::lock_guard lock(mutex_);
-  opened_.clear();
 }
 
 }  // namespace grainless::cards

@@ -29,26 +29,19 @@ class Session {
   AbiSession* session_ = nullptr;
 };
 
-// The cards that were opened, so that connections share them. For several threads.
+// The opened cards, each as long as a connection holds it: what they take of a card's memory goes
+// back with the last one, while the driver stays started. For several threads.
 class CardShelf {
  public:
   explicit CardShelf(std::string module_path) : path_(std::move(module_path)) {}
 
   const Module& module() const { return Module::load(path_); }
-  // One with another limit, and nobody else's, is closed before.
   std::shared_ptr<Session> open(uint32_t device, uint64_t memory_limit);
-  // Their memory goes back to the cards. What it takes to open them again is the smaller part of
-  // what it took to open them.
-  void clear();
 
  private:
-  struct Opened {
-    uint64_t memory_limit;
-    std::shared_ptr<Session> session;
-  };
   std::string path_;
   std::mutex mutex_;
-  std::map<uint32_t, Opened> opened_;
+  std::map<std::pair<uint32_t, uint64_t>, std::weak_ptr<Session>> opened_;
 };
 
 }  // namespace grainless::cards

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "connection.h"
 
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -110,6 +111,17 @@ const Opened& Connection::open(uint32_t device, uint64_t memory_limit,
   const auto opened = ask<Opened>(OpenCard{memory_limit, device}, patience);
   opened_.push_back({device, memory_limit, opened});
   return opened_.back().opened;
+}
+
+bool Connection::has_opened(uint32_t device) const {
+  return std::any_of(opened_.begin(), opened_.end(),
+                     [device](const OpenedCard& card) { return card.device == device; });
+}
+
+// What is there to read is an end, as nothing was asked.
+bool Connection::is_alive() const {
+  pollfd one{socket_.number(), POLLIN, 0};
+  return poll(&one, 1, 0) == 0;
 }
 
 void Connection::kill_process() const {

@@ -60,9 +60,12 @@ class Connection {
     Opened opened;
   };
   const Opened& open(uint32_t device, uint64_t memory_limit, std::chrono::milliseconds patience);
+  bool has_opened(uint32_t device) const;
 
   // False: a run that nobody waits for goes on there.
   bool usable() const { return usable_; }
+  // Between two calls: whether the other end still is there.
+  bool is_alive() const;
   void kill_process() const;
 
  private:

@@ -69,6 +69,9 @@ void Conversation::take(const Request& request) {
 
 template <typename Body>
 void Conversation::answer(const Body& body) {
+  if constexpr (std::is_same_v<Body, Answer>) {
+    if (body.code == static_cast<int32_t>(ErrorCode::kDeviceFailed)) failed_();
+  }
   socket_.send(encode(body));
 }
 
@@ -174,7 +177,6 @@ void Conversation::answer_run(const std::function<int32_t(Answer&)>& run) {
   said_ = std::chrono::steady_clock::now();
   Answer result;
   guarded(result, [&] { result.code = run(result); });
-  if (result.code == static_cast<int32_t>(ErrorCode::kDeviceFailed)) failed_ = true;
   answer(result);
 }
 

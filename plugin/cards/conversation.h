@@ -19,10 +19,10 @@ namespace grainless::cards {
 // One connection, from its Hello to its end: a call at a time, on a thread of its own.
 class Conversation {
  public:
-  // `failed` is set when a card has failed: what its driver keeps of that in this process can't be
-  // mended.
-  Conversation(helper::Descriptor socket, CardShelf& shelf, std::atomic<bool>& failed)
-      : socket_(std::move(socket)), shelf_(shelf), failed_(failed) {}
+  // `failed` is called when a card has failed, before that is answered: what its driver keeps of
+  // that in this process can't be mended.
+  Conversation(helper::Descriptor socket, CardShelf& shelf, std::function<void()> failed)
+      : socket_(std::move(socket)), shelf_(shelf), failed_(std::move(failed)) {}
 
   // Until the other end is gone, or talks nonsense: throws Error then.
   [[noreturn]] void serve();
@@ -57,7 +57,7 @@ class Conversation {
 
   helper::PacketSocket socket_;
   CardShelf& shelf_;
-  std::atomic<bool>& failed_;
+  const std::function<void()> failed_;
   std::vector<std::shared_ptr<Session>> sessions_;
   std::optional<helper::SharedMemory> pixels_;
   std::atomic<double> fraction_{0};

@@ -99,6 +99,7 @@ std::optional<Descriptor> call(const std::string& place) {
     result = connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), size);
   } while (result != 0 && errno == EINTR);
   if (result != 0 && errno == ECONNREFUSED) return std::nullopt;
+  if (result != 0 && (errno == EACCES || errno == EPERM)) throw CannotStart();
   if (result != 0) throw Error(ErrorCode::kDeviceFailed, sentence("it did not answer"));
   if (!is_own_user(socket.number())) throw CannotStart();
   return socket;

@@ -98,10 +98,10 @@ pid_t RemoteCards::process() const {
 std::unique_ptr<Connection> RemoteCards::take() {
   {
     const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
+    while (!idle_.empty()) {
       std::unique_ptr<Connection> connection = std::move(idle_.back());
       idle_.pop_back();
-      return connection;
+      if (connection->is_alive()) return connection;  // else it was ended while it did nothing
     }
     if (lost_ && Clock::now() - *lost_ < options_.penalty) {
       throw Error(ErrorCode::kDeviceUnavailable,
@@ -119,11 +119,12 @@ std::unique_ptr<Connection> RemoteCards::take() {
 std::unique_ptr<Connection> RemoteCards::connect() {
   constexpr int kAttempts = 3;
   for (int attempt = 1;; ++attempt) {
-    helper::Descriptor socket = meet(options_.host, place_);
     try {
-      return std::make_unique<Connection>(std::move(socket), options_.first_patience);
-    } catch (const Lost&) {
-      if (attempt == kAttempts) throw;
+      return std::make_unique<Connection>(meet(options_.host, place_), options_.first_patience);
+    } catch (const CannotStart&) {
+      throw;
+    } catch (const Error& error) {
+      if (attempt == kAttempts) lose(error.what());
     }
   }
 }
@@ -142,9 +143,7 @@ void RemoteCards::leave(pid_t process) {
   idle_.clear();
 }
 
-void RemoteCards::lose(const Connection& connection, const std::string& how) {
-  connection.kill_process();
-  leave(connection.process());
+void RemoteCards::lose(const std::string& how) {
   const std::lock_guard lock(mutex_);
   lost_ = Clock::now();
   throw Error(ErrorCode::kDeviceFailed,
@@ -159,7 +158,9 @@ auto RemoteCards::talk(const Body& body) {
     give_back(std::move(connection));
     return result;
   } catch (const Lost& lost) {
-    lose(*connection, lost.what());
+    connection->kill_process();
+    leave(connection->process());
+    lose(lost.what());
   } catch (const Error& error) {
     // A driver keeps what has failed for its process's life: the next call meets another one.
     if (error.code() == ErrorCode::kDeviceFailed) leave(connection->process());
@@ -180,7 +181,13 @@ std::vector<AbiDevice> RemoteCards::devices(bool ask) {
   }
 }
 
+// The engine opens a card again when it has failed, or gets another limit: the memory that it held
+// goes back first.
 std::shared_ptr<Backend> RemoteCards::open(uint32_t device, uint64_t memory_limit) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(idle_, [device](const auto& idle) { return idle->has_opened(device); });
+  }
   try {
     return talk([&](Connection& connection) -> std::shared_ptr<Backend> {
       const Opened& opened = connection.open(device, memory_limit, options_.first_patience);

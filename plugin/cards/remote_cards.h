@@ -52,8 +52,8 @@ class RemoteCards final : public Cards, public std::enable_shared_from_this<Remo
   std::unique_ptr<Connection> take();
   void give_back(std::unique_ptr<Connection> connection);
   std::unique_ptr<Connection> connect();
-  // What came of a lost connection, thrown.
-  [[noreturn]] void lose(const Connection& connection, const std::string& how);
+  // The cards are left alone for a while: throws Error(kDeviceFailed).
+  [[noreturn]] void lose(const std::string& how);
   // The next call shall meet another process; what this one still computes comes to its end.
   void leave(pid_t process);
   // Calls body(connection), which throws Lost when the connection is.

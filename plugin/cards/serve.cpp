@@ -45,12 +45,13 @@ class CardServer {
   void take_call();
   void converse(Descriptor socket) noexcept;
   bool has_ended();
+  void wake();  // a conversation has ended, or a card has failed
   std::chrono::milliseconds until_end() const;
 
   CardShelf shelf_;
   const std::chrono::seconds idle_;
   Descriptor listener_;
-  Descriptor left_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};  // readable: a conversation has ended
+  Descriptor woken_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::atomic<bool> failed_{false};
   std::atomic<int> conversations_{0};
   Clock::time_point quiet_since_ = Clock::now();
@@ -61,14 +62,14 @@ void CardServer::serve(pid_t owner) {
   if (owner > 0 && !watched && kill(owner, 0) != 0) return;
   while (!has_ended()) {
     pollfd all[] = {{listener_.number(), POLLIN, 0},
-                    {left_.number(), POLLIN, 0},
+                    {woken_.number(), POLLIN, 0},
                     {watched.number(), POLLIN, 0}};
     const auto wait = std::clamp<int64_t>(until_end().count(), 0, INT_MAX);
     if (poll(all, std::size(all), static_cast<int>(wait)) < 0) continue;
     if (all[2].revents != 0) return;
     if (all[1].revents != 0) {
       eventfd_t count = 0;
-      (void)eventfd_read(left_.number(), &count);
+      (void)eventfd_read(woken_.number(), &count);
     }
     if (all[0].revents != 0) take_call();
   }
@@ -81,7 +82,6 @@ bool CardServer::has_ended() {
     quiet_since_ = Clock::now();
     return false;
   }
-  shelf_.clear();
   return failed_ || Clock::now() - quiet_since_ >= idle_;
 }
 
@@ -105,9 +105,17 @@ void CardServer::take_call() {
 }
 
 void CardServer::converse(Descriptor socket) noexcept {
-  (void)guard([&] { Conversation(std::move(socket), shelf_, failed_).serve(); });
+  const auto failed = [this] {
+    failed_ = true;
+    wake();
+  };
+  (void)guard([&] { Conversation(std::move(socket), shelf_, failed).serve(); });
   --conversations_;
-  (void)eventfd_write(left_.number(), 1);
+  wake();
+}
+
+void CardServer::wake() {
+  (void)eventfd_write(woken_.number(), 1);
 }
 
 std::optional<int> number(const char* text) {

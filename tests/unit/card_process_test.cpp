@@ -159,13 +159,21 @@ TEST_F(CardProcess, ACrashCostsTheCardAndNothingElse) {
 
 TEST_F(CardProcess, AfterAWhileTheCardIsTriedAgain) {
   options_.penalty = 0s;
+  fault("CRASHES", 1);
   const auto cards = new_cards();
-  (void)cards->devices(false);
+  EXPECT_NE(said(denoise(cards)).find("process was lost"), std::string::npos);
+  EXPECT_NE(said(denoise(cards)).find("process was lost"), std::string::npos);
+}
+
+TEST_F(CardProcess, EndedBetweenTwoRunsItIsStartedAnew) {
+  const auto cards = new_cards();
+  expect_right(denoise(cards), "cuda:0");
   const pid_t first = cards->process();
   kill(first, SIGKILL);
   ASSERT_TRUE(ends(first));
-  (void)denoise(cards);
-  expect_right(denoise(cards), "cuda:0");
+  const Outcome outcome = denoise(cards);
+  expect_right(outcome, "cuda:0");
+  EXPECT_TRUE(outcome.report.fallbacks.empty()) << said(outcome);
   EXPECT_NE(cards->process(), first);
 }
 
@@ -222,16 +230,35 @@ TEST_F(CardProcess, ARunIsLeftThatHearsNoCancel) {
   EXPECT_LT(Clock::now() - begin, 5s);
 }
 
-// What its driver remembers of a failure does not harm the next run.
+// What its driver remembers of a failure does not harm the next run, of whichever program.
 TEST_F(CardProcess, IsLeftWhenACardHasFailed) {
   fault("FAIL_RUN", 1);
-  const auto cards = new_cards();
+  const auto cards = new_cards(), other = new_cards();
   (void)cards->devices(false);
+  (void)other->devices(false);
   const pid_t first = cards->process();
   (void)denoise(cards);
+  std::this_thread::sleep_for(100ms);
+  const auto later = new_cards();
+  (void)later->devices(false);
+  EXPECT_NE(later->process(), first);
+  EXPECT_TRUE(runs(first)) << "somebody is connected";
+  (void)other->devices(false);
+  EXPECT_EQ(other->process(), first);
+  (void)denoise(other);
   EXPECT_TRUE(ends(first));
   (void)cards->devices(false);
   EXPECT_NE(cards->process(), first);
+  EXPECT_NE(cards->process(), 0);
+}
+
+// Whose memory another limit is for.
+TEST_F(CardProcess, ACardIsOpenedAnewWithAnotherLimit) {
+  const auto cards = new_cards();
+  const auto first = cards->open(0, 0), again = cards->open(0, 0);
+  const auto limited = cards->open(0, uint64_t{64} << 20);
+  for (const auto& one : {first, again, limited}) EXPECT_EQ(one->budget(), uint64_t{1} << 40);
+  EXPECT_THROW(cards->open(7, 0), Error);
   EXPECT_NE(cards->process(), 0);
 }
 
@@ -273,7 +300,7 @@ TEST_F(CardProcess, AProgramThatIsNoCardProcessIsLost) {
   const auto cards = new_cards();
   const Outcome outcome = denoise(cards);
   expect_right(outcome, "cpu");
-  EXPECT_FALSE(outcome.report.fallbacks.empty());
+  EXPECT_NE(said(outcome).find("process was lost"), std::string::npos) << said(outcome);
 }
 
 TEST_F(CardProcess, LeavesNoMemoryAndNoDescriptorsBehind) {
