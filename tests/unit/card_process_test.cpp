@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <random>
 #include <thread>
 
 #include "plugin/cards/connection.h"
@@ -200,6 +201,22 @@ TEST_F(CardProcess, KilledInMidRunTheProcessorGoesOn) {
   std::this_thread::sleep_for(300ms);
   kill(process, SIGKILL);
   expect_right(outcome.get(), "cpu");
+}
+
+// At its start, between two calls, in the middle of one, twice in a run: whenever.
+TEST_F(CardProcess, KilledAtAnyMomentTheResultIsRight) {
+  options_.penalty = 0s;
+  const auto cards = new_cards();
+  std::mt19937 random(1);
+  for (int i = 0; i < 40; ++i) {
+    auto outcome = std::async(std::launch::async, [&] { return denoise(cards); });
+    const auto rest = std::chrono::microseconds(random() % 60000);
+    std::this_thread::sleep_for(rest);
+    if (const pid_t process = cards->process(); process > 0) kill(process, SIGKILL);
+    const Outcome result = outcome.get();
+    ASSERT_TRUE(result.status.ok()) << result.status.message();
+    EXPECT_EQ(result.bytes, expected_.bytes) << rest.count() << " us";
+  }
 }
 
 // What a run takes to end that is cancelled in its middle.
