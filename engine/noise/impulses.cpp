@@ -14,32 +14,61 @@ namespace {
 
 constexpr uint8_t kNoPixel = 0xff;
 
+// What stands out in a signal: above, or below, what is around it.
+enum Mark : uint8_t { kHigh = 1, kLow = 2 };
+
+// How much a pixel exceeds all but one of the 8 adjacent values, and how much it is below them.
+struct Excess {
+  float above, below;
+};
+
+// Of the pixel at row[x]; rows are `width` apart.
+Excess excess_at(const float* row, int32_t width, int32_t x) {
+  float high = -kFarthest, next_high = -kFarthest, low = kFarthest, next_low = kFarthest;
+  const auto take = [&](float value) {
+    next_high = std::max(next_high, std::min(high, value));
+    high = std::max(high, value);
+    next_low = std::min(next_low, std::max(low, value));
+    low = std::min(low, value);
+  };
+  const auto take_three = [&](const float* around) {
+    take(around[-1]);
+    take(around[0]);
+    take(around[1]);
+  };
+  take_three(row - width + x);
+  take_three(row + width + x);
+  take(row[x - 1]);
+  take(row[x + 1]);
+  return {row[x] - next_high, next_low - row[x]};
+}
+
 // Marks what exceeds, or is below, all but one of the 8 adjacent values by more than `least`. Plain
-// loops over rows, which compilers make vectors of. The tile's border is left.
+// loops over rows, of floats and then of bytes, which compilers make vectors of. The tile's border
+// is left.
 void mark_outliers(const float* values, int32_t width, int32_t height, float least,
                    uint8_t* marks) {
+  std::vector<float> above(static_cast<size_t>(width)), below(above.size());
   for (int32_t y = 1; y + 1 < height; ++y) {
     const float* row = values + static_cast<size_t>(y) * width;
+    for (int32_t x = 1; x + 1 < width; ++x) {
+      const Excess excess = excess_at(row, width, x);
+      above[x] = excess.above;
+      below[x] = excess.below;
+    }
     uint8_t* mark = marks + static_cast<size_t>(y) * width;
     for (int32_t x = 1; x + 1 < width; ++x) {
-      float high = -kFarthest, next_high = -kFarthest, low = kFarthest, next_low = kFarthest;
-      const auto take = [&](float value) {
-        next_high = std::max(next_high, std::min(high, value));
-        high = std::max(high, value);
-        next_low = std::min(next_low, std::max(low, value));
-        low = std::min(low, value);
-      };
-      for (const float* around : {row - width + x, row + width + x}) {
-        take(around[-1]);
-        take(around[0]);
-        take(around[1]);
-      }
-      take(row[x - 1]);
-      take(row[x + 1]);
-      const float excess = std::max(row[x] - next_high, next_low - row[x]);
-      mark[x] = static_cast<uint8_t>(mark[x] | static_cast<uint8_t>(excess > least));
+      mark[x] =
+          static_cast<uint8_t>((above[x] > least ? kHigh : 0) | (below[x] > least ? kLow : 0));
     }
   }
+}
+
+// Whether one colour may stand out of its differences to the others: R - G, G - B, B - R. Its own
+// one and the one before tell it in opposite directions.
+bool may_be_odd(uint8_t own, uint8_t before) {
+  return ((own & kHigh) != 0 && (before & kLow) != 0) ||
+         ((own & kLow) != 0 && (before & kHigh) != 0);
 }
 
 void mark_border(int32_t width, int32_t height, std::vector<uint8_t>& marks) {
@@ -72,18 +101,25 @@ class Colours {
   }
   float value(int32_t c, int32_t x, int32_t y) const { return value_[c][at(x, y)]; }
 
-  // Which pixels impulse_bits() may find at all, by a rule without blobs: where a signal stands out
-  // from all but one of its neighbours. A few percent of the time that asking for each pixel takes.
+  // Which pixels impulse_bits() may find at all, by a rule without blobs: where the mean of the
+  // colours stands out from all but one of its neighbours, or one colour's differences to both
+  // others do. A few percent of the time that asking for each pixel takes.
   std::vector<uint8_t> candidates(const ImpulseRule& rule) const {
     const bool whole = std::none_of(tile_.state.begin(), tile_.state.end(),
                                     [](uint8_t state) { return (state & kInvalid) != 0; });
-    std::vector<uint8_t> marks(tile_.state.size(), whole ? 0 : 1);
-    if (!whole) return marks;
-    mark_border(tile_.width, tile_.height, marks);
-    mark({0, -1, channels_}, rule.all.least, marks);
-    if (channels_ == 1) return marks;
-    for (int32_t c = 0; c < 3; ++c) mark({c, (c + 1) % 3, 3}, rule.one.least, marks);
-    return marks;
+    if (!whole) return std::vector<uint8_t>(tile_.state.size(), 1);
+    std::vector<uint8_t> found = marks({0, -1, channels_}, rule.all.least);
+    if (channels_ == 3) {
+      std::vector<uint8_t> of[3];
+      for (int32_t c = 0; c < 3; ++c) of[c] = marks({c, (c + 1) % 3, 3}, rule.one.least);
+      for (size_t i = 0; i < found.size(); ++i) {
+        const bool odd = may_be_odd(of[0][i], of[2][i]) || may_be_odd(of[1][i], of[0][i]) ||
+                         may_be_odd(of[2][i], of[1][i]);
+        found[i] = found[i] != 0 || odd ? 1 : 0;
+      }
+    }
+    mark_border(tile_.width, tile_.height, found);
+    return found;
   }
 
   std::vector<uint8_t> bits(const ImpulseRule& rule) const {
@@ -98,13 +134,16 @@ class Colours {
   }
 
  private:
-  void mark(ImpulseSignal signal, float least, std::vector<uint8_t>& marks) const {
+  // What stands out in a signal; nothing on the tile's border.
+  std::vector<uint8_t> marks(ImpulseSignal signal, float least) const {
     constexpr float kRounding = 0.999f;
     std::vector<float> values(tile_.state.size());
     for (int32_t y = 0; y < tile_.height; ++y) {
       for (int32_t x = 0; x < tile_.width; ++x) values[at(x, y)] = signal_at(*this, signal, x, y);
     }
+    std::vector<uint8_t> marks(values.size());
     mark_outliers(values.data(), tile_.width, tile_.height, kRounding * least, marks.data());
+    return marks;
   }
 
   size_t at(int32_t x, int32_t y) const { return static_cast<size_t>(y) * tile_.width + x; }

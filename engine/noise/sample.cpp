@@ -67,8 +67,10 @@ std::vector<SampleTile> sample_tiles(int32_t width, int32_t height, int32_t most
 
 namespace {
 
+// Mostly the first byte tells.
 bool colours_equal(const uint8_t* a, const uint8_t* b, PixelFormat format) {
-  return std::memcmp(a, b, static_cast<size_t>(format.colours()) * format.component_bytes()) == 0;
+  return *a == *b &&
+         std::memcmp(a, b, static_cast<size_t>(format.colours()) * format.component_bytes()) == 0;
 }
 
 bool is_clipped(const float* colour, int32_t colours) {
@@ -188,8 +190,16 @@ int32_t count_state(const SampleTile& tile, int32_t x, int32_t y, int32_t side, 
   return count;
 }
 
-bool measurable(const SampleTile& tile, int32_t x, int32_t y, int32_t side, double clipped_share) {
-  return count_state(tile, x, y, side, kInvalid) == 0 &&
+uint8_t states_of(const SampleTile& tile) {
+  uint8_t states = 0;
+  for (const uint8_t state : tile.state) states = static_cast<uint8_t>(states | state);
+  return states;
+}
+
+bool measurable(const SampleTile& tile, int32_t x, int32_t y, int32_t side, double clipped_share,
+                uint8_t states) {
+  if ((states & kInvalid) != 0 && count_state(tile, x, y, side, kInvalid) != 0) return false;
+  return (states & kClipped) == 0 ||
          count_state(tile, x, y, side, kClipped) <= clipped_share * side * side;
 }
 

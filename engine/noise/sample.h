@@ -40,12 +40,17 @@ struct Sample {
   std::vector<SampleTile> tiles;
 };
 
+// The states that any of the tile's pixels has: squares need not be looked at for the others.
+uint8_t states_of(const SampleTile& tile);
+
 // How many pixels of the square at (x, y) of full resolution have any of `bits`.
 int32_t count_state(const SampleTile& tile, int32_t x, int32_t y, int32_t side, uint8_t bits);
 
 // Whether noise can be measured in that square: all valid, and at most that share of its pixels
 // clipped (more would show too little of the noise; none at all, only what noise pushed inwards).
-bool measurable(const SampleTile& tile, int32_t x, int32_t y, int32_t side, double clipped_share);
+// `states`: those that pixels of the tile may have, if states_of() it is known.
+bool measurable(const SampleTile& tile, int32_t x, int32_t y, int32_t side, double clipped_share,
+                uint8_t states = 0xff);
 
 inline constexpr int32_t kSampleTiles = 96;  // of 128 x 128 pixels: about 1.5 megapixels
 

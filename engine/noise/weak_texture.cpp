@@ -13,7 +13,7 @@ namespace {
 
 constexpr int32_t kSide = 7;
 constexpr int32_t kSize = kSide * kSide;
-constexpr int32_t kStride = 52;             // floats of a patch with padding
+constexpr int32_t kStride = 56;             // floats of a patch with padding
 constexpr int32_t kMaxPatches = 32768;      // of all tiles together
 constexpr int32_t kMinPatches = 6 * kSize;  // fewer give no covariance worth the name
 constexpr int32_t kRounds = 3;
@@ -95,11 +95,13 @@ std::vector<Patch> find_patches(const SampleTile& tile, int32_t channel, int32_t
                                 const PatchSet& set, double clipped) {
   std::vector<Patch> patches;
   const int32_t width = tile.width_at(level), height = tile.height_at(level);
+  const uint8_t states = states_of(tile);
+  const bool any_flat = (states & kFlat) != 0;
   for (int32_t y = 0; y + kSide <= height; y += set.step_y) {
     for (int32_t x = 0; x + kSide <= width; x += set.step_x) {
       const int32_t fx = x << level, fy = y << level, side = kSide << level;
-      if (!measurable(tile, fx, fy, side, clipped) || count_state(tile, fx, fy, side, kFlat) != 0)
-        continue;
+      if (!measurable(tile, fx, fy, side, clipped, states)) continue;
+      if (any_flat && count_state(tile, fx, fy, side, kFlat) != 0) continue;
       const float* p = tile.plane[level][channel].data() + static_cast<size_t>(y) * width + x;
       patches.push_back({x, y, texture_of(p, width)});
     }
@@ -115,37 +117,74 @@ struct Moments {
   std::vector<double> products = std::vector<double>(kSize * kSize, 0.0);  // lower triangle
 };
 
-void add_patch(const float* p, float* sum, float* products) {
-  for (int32_t i = 0; i < kSize; ++i) {
-    const float a = p[i];
-    sum[i] += a;
-    float* row = products + i * kStride;
-    const int32_t end = (i + 4) / 4 * 4;
-    for (int32_t j = 0; j < end; ++j) row[j] += a * p[j];
-  }
-}
-
-Moments tile_moments(const SampleTile& tile, int32_t channel, int32_t level,
-                     const std::vector<Patch>& patches, double limit) {
-  const int32_t width = tile.width_at(level);
-  const float* plane = tile.plane[level][channel].data();
-  const float origin = plane[0];  // keeps the float sums small
-  std::vector<float> sum(kSize, 0.0f), products(kSize * kStride, 0.0f);
-  Moments moments;
-  for (const Patch& patch : patches) {
-    if (!(patch.texture < limit)) continue;
-    float values[kStride] = {};
+// Patches that wait for their products: a block of these is summed in registers for all of them.
+class PatchSums {
+ public:
+  void add(const SampleTile& tile, int32_t channel, int32_t level, const Patch& patch,
+           float origin) {
+    const int32_t width = tile.width_at(level);
+    const float* plane = tile.plane[level][channel].data();
+    float* values = waiting_[count_++];
     for (int32_t i = 0; i < kSize; ++i) {
       values[i] =
           plane[static_cast<size_t>(patch.y + i / kSide) * width + patch.x + i % kSide] - origin;
+      sum_[i] += values[i];
     }
-    add_patch(values, sum.data(), products.data());
+    if (count_ == kWaiting) multiply();
+  }
+
+  // Of all that were added.
+  void finish() { multiply(); }
+  double sum(int32_t i) const { return sum_[i]; }
+  double product(int32_t i, int32_t j) const { return products_[i * kStride + j]; }  // j <= i
+
+ private:
+  static constexpr int32_t kWaiting = 64, kRows = 4, kColumns = 8;
+  static_assert(kStride % kRows == 0);
+
+  void multiply() {
+    for (int32_t i = 0; i < kSize; i += kRows) {
+      for (int32_t j = 0; j < i + kRows; j += kColumns) multiply_block(i, j);
+    }
+    count_ = 0;
+  }
+
+  void multiply_block(int32_t i, int32_t j) {
+    float part[kRows][kColumns] = {};
+    for (int32_t n = 0; n < count_; ++n) {
+      const float* rows = waiting_[n] + i;
+      const float* columns = waiting_[n] + j;
+      for (int32_t a = 0; a < kRows; ++a) {
+        for (int32_t b = 0; b < kColumns; ++b) part[a][b] += rows[a] * columns[b];
+      }
+    }
+    for (int32_t a = 0; a < kRows; ++a) {
+      float* products = products_ + (i + a) * kStride + j;
+      for (int32_t b = 0; b < kColumns; ++b) products[b] += part[a][b];
+    }
+  }
+
+  int32_t count_ = 0;
+  float waiting_[kWaiting][kStride] = {};  // behind each patch there is padding of zeros
+  float sum_[kSize] = {};
+  float products_[kStride * kStride] = {};
+};
+
+Moments tile_moments(const SampleTile& tile, int32_t channel, int32_t level,
+                     const std::vector<Patch>& patches, double limit) {
+  const float origin = tile.plane[level][channel].front();  // keeps the float sums small
+  PatchSums sums;
+  Moments moments;
+  for (const Patch& patch : patches) {
+    if (!(patch.texture < limit)) continue;
+    sums.add(tile, channel, level, patch, origin);
     moments.texture += patch.texture;
     ++moments.count;
   }
+  sums.finish();
   for (int32_t i = 0; i < kSize; ++i) {
-    moments.sum[i] = sum[i];
-    for (int32_t j = 0; j <= i; ++j) moments.products[i * kSize + j] = products[i * kStride + j];
+    moments.sum[i] = sums.sum(i);
+    for (int32_t j = 0; j <= i; ++j) moments.products[i * kSize + j] = sums.product(i, j);
   }
   // Back to values without the tile's own origin, so that tiles can be added.
   for (int32_t i = 0; i < kSize; ++i) {
