@@ -57,8 +57,12 @@ double set_level(LevelPlan& level, int32_t index, const Params& given, const Mat
     sigma[c] = removed_sigma(given, measured[c], c);
   }
   const Params params = audible_params(given, measured, channels);
-  return method_row(params.method)
-      .set_level(level, {params, index, span, channels, measured, sigma, noise});
+  const double fineness =
+      method_row(params.method)
+          .set_level(level, {params, index, span, channels, measured, sigma, noise});
+  // Where no noise is removed, impulses alone are: nothing is compared.
+  const bool compares = std::any_of(sigma, sigma + channels, [](double s) { return s > 0; });
+  return compares ? fineness : 1;
 }
 
 // Sets the levels. Returns the least fineness of any.

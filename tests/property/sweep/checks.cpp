@@ -324,8 +324,11 @@ class Checker {
     return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0.0;
   }
 
-  // Whether impulses are replaced, which no sigma bounds.
-  bool mends() const { return !volume() && impulse_rule(params_, noise_).enabled != 0; }
+  // Whether impulses are replaced, which no sigma bounds: not where the picture stays as it is, as
+  // one that is smaller than a patch does.
+  bool mends() const {
+    return report_of_all_.changed && !volume() && impulse_rule(params_, noise_).enabled != 0;
+  }
 
   // What noise is removed from: the input without its impulses.
   Pictures mended() {

@@ -45,6 +45,8 @@ inline constexpr const char* kFound[] = {
     "method=nlm width=4 height=23 channels=2 content=black alpha=clear spoiled=4 seed=383008 "
     "grain=0.02322",
     "width=11 height=8 channels=2 content=constant alpha=clear spoiled=2 seed=229504",
+    // Impulses alone, of a picture with a range of its own: all of that takes part.
+    "method=nlm impulse=normal patch=12 centre=one width=14 height=6 range=wide seed=364677",
     "method=nlm sigma=75.354882 search=31 depth=2 width=6 height=25 layers=4 format=u16 channels=3",
 };
 
