@@ -96,14 +96,6 @@ Encoding encoding_of_engine(const Babl* native) {
   return {.native = native, .engine = engine, .format = {Component::kFloat, channels}};
 }
 
-bool is_opaque_rgb8(const Babl* format) {
-  return babl_format_get_n_components(format) == 3 && babl_format_get_bytes_per_pixel(format) == 3;
-}
-
-uint32_t multiplied(uint32_t value, uint32_t alpha) {
-  return (value * alpha + 127) / 255;
-}
-
 }  // namespace
 
 Encoding encoding_for(const Babl* native) {
@@ -112,26 +104,10 @@ Encoding encoding_for(const Babl* native) {
   return encoding;
 }
 
-void to_preview(const Encoding& encoding, const Babl* format, const void* pixels, uint32_t* preview,
-                int32_t count) {
-  // Nothing to convert, which babl has only a slow way for (80 ns a pixel).
-  if (is_opaque_rgb8(format) && with_alpha(format, curve_of(format), "u8") == encoding.preview) {
-    const auto* values = static_cast<const uint8_t*>(pixels);
-    for (; count > 0; --count, values += 3) {
-      *preview++ = 0xff000000u | uint32_t{values[0]} << 16 | uint32_t{values[1]} << 8 | values[2];
-    }
-    return;
-  }
-  const int channels = babl_format_get_n_components(encoding.preview);
-  std::vector<uint8_t> kept(static_cast<size_t>(count) * channels);
-  babl_process(babl_fish(format, encoding.preview), pixels, kept.data(), count);
-  const int green = channels > 2 ? 1 : 0, blue = 2 * green;
-  for (const uint8_t* values = kept.data(); count > 0; --count, values += channels) {
-    const uint32_t alpha = values[channels - 1];
-    const uint32_t red_part = multiplied(values[0], alpha);
-    const uint32_t green_part = multiplied(values[green], alpha);
-    *preview++ = alpha << 24 | red_part << 16 | green_part << 8 | multiplied(values[blue], alpha);
-  }
+bool is_opaque_form(const Babl* format, const Babl* preview) {
+  const int channels = babl_format_get_n_components(format);
+  return channels % 2 == 1 && babl_format_get_bytes_per_pixel(format) == channels &&
+         with_alpha(format, curve_of(format), "u8") == preview;
 }
 
 void restore_native(const Encoding& encoding, const void* originals, const void* source,

@@ -31,9 +31,8 @@ struct Encoding {
 
 Encoding encoding_for(const Babl* native);
 
-// Pixels of any of the encoding's formats, as ui::Bitmap has them.
-void to_preview(const Encoding& encoding, const Babl* format, const void* pixels, uint32_t* preview,
-                int32_t count);
+// Whether a preview's pixels are those of `format`, of 8 bits, with alpha added.
+bool is_opaque_form(const Babl* format, const Babl* preview);
 
 // Turns pixels that went through the engine back into the drawable's format. Alpha, and every pixel
 // that the engine left alone, keep their original bits instead of a rounded round trip. originals

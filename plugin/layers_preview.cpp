@@ -13,6 +13,7 @@
 #include "engine/noise/curve.h"
 #include "engine/noise/impulses.h"
 #include "picture_colours.h"
+#include "preview_conversion.h"
 
 namespace grainless {
 namespace {
@@ -185,14 +186,14 @@ void LayersPreview::keep_middle(const PixelBuffer& band, const Rect& rows) {
 bool LayersPreview::load_measured(int64_t end) {
   if (measured_parts_.empty()) return load_rest(end);
   return std::all_of(measured_parts_.begin(), measured_parts_.end(),
-                     [&](const Rect& part) { return shown_layer().load(part, end); });
+                     [&](const Rect& part) { return shown_layer().fetch(part, end); });
 }
 
 bool LayersPreview::is_measurable() const {
   if (in_parts()) return surveyed_ == height();
   if (measured_parts_.empty()) return have_read(noise_layers_);
   return std::all_of(measured_parts_.begin(), measured_parts_.end(),
-                     [this](const Rect& part) { return shown_layer().has_seen(part); });
+                     [this](const Rect& part) { return shown_layer().has_fetched(part); });
 }
 
 bool LayersPreview::shows(const Rect& visible, int32_t level) const {
@@ -282,12 +283,10 @@ bool LayersPreview::have_read(const std::vector<int32_t>& layers) const {
 double LayersPreview::loaded() const {
   std::vector<int32_t> layers = noise_layers_;
   if (std::find(layers.begin(), layers.end(), shown_) == layers.end()) layers.push_back(shown_);
-  int64_t left = 0, all = 0;
-  for (const int32_t index : layers) {
-    left += layer(index).left();
-    all += layer(index).chunks();
-  }
-  return 1.0 - static_cast<double>(left) / static_cast<double>(all);
+  const double done =
+      std::accumulate(layers.begin(), layers.end(), 0.0,
+                      [this](double sum, int32_t index) { return sum + layer(index).progress(); });
+  return done / static_cast<double>(layers.size());
 }
 
 bool LayersPreview::ready(const ui::PreviewJob& job) {
@@ -445,6 +444,7 @@ void LayersPreview::finish_full(const ui::PreviewJob& job, const Outcome& outcom
   const Rect& rect = job.rect;
   std::vector<uint8_t> original(size_t(rect.width) * encoding.native_bytes());
   std::vector<uint8_t> result(original.size());
+  const PreviewConversion to_preview(encoding, encoding.native);
   for (int32_t y = rect.y; y < rect.bottom(); ++y) {
     const uint8_t* row = output.at(rect.x, y);
     if (!encoding.direct() || !selection.replaces()) {
@@ -457,7 +457,7 @@ void LayersPreview::finish_full(const ui::PreviewJob& job, const Outcome& outcom
       }
       row = result.data();
     }
-    to_preview(encoding, encoding.native, row, outcome.target.at(rect.x, y), rect.width);
+    to_preview.convert(row, outcome.target.at(rect.x, y), rect.width);
   }
 }
 

@@ -33,12 +33,14 @@ void copy_rows(const Buffer& from, const Rect& part, size_t pixel_bytes, Buffer&
 
 LoadedLayer::LoadedLayer(GimpDrawable* drawable, bool in_parts)
     : io_(drawable),
+      to_preview_(io_.encoding(), io_.encoding().engine),
       whole_(!in_parts || fits(io_)),
       first_level_(whole_ ? 1 : kFirstOfParts),
       columns_((io_.width() + kChunkWidth - 1) / kChunkWidth),
       rows_((io_.height() + kChunkHeight - 1) / kChunkHeight),
       left_(columns_ * rows_),
-      loaded_(size_t(columns_) * rows_),
+      fetched_(size_t(columns_) * rows_),
+      loaded_(fetched_.size()),
       sums_(loaded_.size()) {
   if (!whole_) limit_tile_cache(kTileCache);
 }
@@ -84,7 +86,15 @@ std::vector<int32_t> LoadedLayer::chunks_in(const Rect& rect) const {
   return indices;
 }
 
-bool LoadedLayer::is_ready(int32_t index) const {
+bool LoadedLayer::has(int32_t index, Depth depth) const {
+  switch (depth) {
+    case Depth::kPixels:
+      return fetched_[index] != 0;
+    case Depth::kLevels:
+      return loaded_[index] != 0;
+    case Depth::kAll:
+      break;
+  }
   if (!whole_) return held_[index] != nullptr;
   return loaded_[index] != 0 && (screen_ == nullptr || screen_->chunks[index] != 0);
 }
@@ -92,8 +102,7 @@ bool LoadedLayer::is_ready(int32_t index) const {
 void LoadedLayer::to_display(const PixelBuffer& pixels, const Rect& rect,
                              ui::Bitmap& display) const {
   for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-    to_preview(io_.encoding(), io_.encoding().engine, pixels.at(rect.x, y), display.at(rect.x, y),
-               rect.width);
+    to_preview_.convert(pixels.at(rect.x, y), display.at(rect.x, y), rect.width);
   }
 }
 
@@ -115,12 +124,20 @@ void LoadedLayer::note_sum(int32_t index, uint64_t sum) {
   sums_[index] = sum;
 }
 
+void LoadedLayer::fetch_chunk(int32_t index) {
+  if (fetched_[index] != 0) return;
+  ++reads_;
+  sums_[index] = io_.read(chunk(index), *pixels_);
+  fetched_[index] = 1;
+  ++fetches_;
+}
+
 void LoadedLayer::load_into_whole(int32_t index) {
+  fetch_chunk(index);
   const Rect rect = chunk(index);
   ui::Bitmap own;
   if (screen_ == nullptr) own = ui::Bitmap(rect);
   ui::Bitmap& display = screen_ != nullptr ? screen_->pixels : own;
-  if (loaded_[index] == 0) note_sum(index, io_.read(rect, *pixels_));
   to_display(*pixels_, rect, display);
   if (screen_ != nullptr) screen_->chunks[index] = 1;
   if (loaded_[index] == 0) fill_levels(display, rect);
@@ -133,6 +150,7 @@ void LoadedLayer::load_apart(int32_t index) {
       std::make_unique<PixelBuffer>(io_.encoding().format, io_.width(), io_.height(), rect);
   held->display = ui::Bitmap(rect);
   held->used = ++uses_;
+  ++reads_;
   note_sum(index, io_.read(rect, *held->pixels));
   to_display(*held->pixels, rect, held->display);
   if (loaded_[index] == 0) fill_levels(held->display, rect);
@@ -142,7 +160,6 @@ void LoadedLayer::load_apart(int32_t index) {
 }
 
 void LoadedLayer::load_chunk(int32_t index) {
-  ++reads_;
   if (whole_) {
     load_into_whole(index);
   } else {
@@ -177,29 +194,37 @@ void LoadedLayer::make_room() {
   }
 }
 
-bool LoadedLayer::load_missing(const Rect& rect, int64_t end, bool again) {
+bool LoadedLayer::load_missing(const Rect& rect, int64_t end, Depth depth) {
   allocate();
-  loading_ = again ? rect : Rect();
+  loading_ = depth == Depth::kAll ? rect : Rect();
   bool accessible = false;
   for (const int32_t index : chunks_in(rect)) {
-    if (again ? is_ready(index) : loaded_[index] != 0) {
+    if (has(index, depth)) {
       if (!whole_ && held_[index]) held_[index]->used = ++uses_;
       continue;
     }
     if (!accessible) io_.expect_accessible();
     accessible = true;
     if (g_get_monotonic_time() > end) return false;
-    load_chunk(index);
+    if (depth == Depth::kPixels) {
+      fetch_chunk(index);
+    } else {
+      load_chunk(index);
+    }
   }
   return true;
 }
 
 bool LoadedLayer::load(const Rect& rect, int64_t end) {
-  return load_missing(rect, end, true);
+  return load_missing(rect, end, Depth::kAll);
 }
 
 bool LoadedLayer::look_at(const Rect& rect, int64_t end) {
-  return load_missing(rect, end, whole_);
+  return load_missing(rect, end, whole_ ? Depth::kAll : Depth::kLevels);
+}
+
+bool LoadedLayer::fetch(const Rect& rect, int64_t end) {
+  return load_missing(rect, end, Depth::kPixels);
 }
 
 std::shared_ptr<const PixelBuffer> LoadedLayer::part(const Rect& rect) const {
@@ -238,6 +263,11 @@ std::shared_ptr<const ui::Bitmap> LoadedLayer::level_part(int32_t level, const R
   return bitmap;
 }
 
+double LoadedLayer::progress() const {
+  const double drawn = chunks() - left_;
+  return (whole_ ? (drawn + fetches_) / 2 : drawn) / chunks();
+}
+
 bool LoadedLayer::is_unchanged(int32_t index, GeglBuffer* now) const {
   return loaded_[index] == 0 || io_.checksum_of(now, chunk(index)) == sums_[index];
 }
@@ -246,6 +276,12 @@ bool LoadedLayer::has_seen(const Rect& rect) const {
   const std::vector<int32_t> chunks = chunks_in(rect);
   return std::all_of(chunks.begin(), chunks.end(),
                      [this](int32_t index) { return loaded_[index] != 0; });
+}
+
+bool LoadedLayer::has_fetched(const Rect& rect) const {
+  const std::vector<int32_t> chunks = chunks_in(rect);
+  return std::all_of(chunks.begin(), chunks.end(),
+                     [this](int32_t index) { return fetched_[index] != 0; });
 }
 
 bool LoadedLayer::is_loaded(const Rect& rect) const {

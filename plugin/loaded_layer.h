@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "drawable_io.h"
+#include "preview_conversion.h"
 #include "ui/picture.h"
 
 namespace grainless {
@@ -49,12 +50,18 @@ class LoadedLayer {
   bool load(const Rect& rect, int64_t end);
   // The same for what has never been read, for the smaller pictures.
   bool look_at(const Rect& rect, int64_t end);
+  // The same of a layer that is held whole, for pixels(), which are not drawn yet.
+  bool fetch(const Rect& rect, int64_t end);
   bool is_loaded(const Rect& rect) const;
-  // Whether all of it was read once.
+  // Whether all of it was read once, and is in the smaller pictures.
   bool has_seen(const Rect& rect) const;
-  // Chunks that have never been read, and how many there are of them in all.
+  // Whether pixels() have it all.
+  bool has_fetched(const Rect& rect) const;
+  // Chunks that are in no smaller picture yet, and how many there are of them in all.
   int32_t left() const { return left_; }
   int32_t chunks() const { return columns_ * rows_; }
+  // How much of the reading is done, 0..1: what is fetched is half done.
+  double progress() const;
   // How often a chunk was read.
   uint64_t reads() const { return reads_; }
   // Whether a chunk that was read is what `now`, a buffer of the layer, holds. What wasn't read
@@ -72,9 +79,11 @@ class LoadedLayer {
   };
   Rect chunk(int32_t index) const;
   std::vector<int32_t> chunks_in(const Rect& rect) const;
-  bool is_ready(int32_t index) const;
-  bool load_missing(const Rect& rect, int64_t end, bool again);
+  enum class Depth { kPixels, kLevels, kAll };
+  bool has(int32_t index, Depth depth) const;
+  bool load_missing(const Rect& rect, int64_t end, Depth depth);
   void load_chunk(int32_t index);
+  void fetch_chunk(int32_t index);
   void load_into_whole(int32_t index);
   void load_apart(int32_t index);
   void note_sum(int32_t index, uint64_t sum);
@@ -85,6 +94,7 @@ class LoadedLayer {
   void allocate();
 
   DrawableIo io_;
+  const PreviewConversion to_preview_;
   const bool whole_;
   std::shared_ptr<PixelBuffer> pixels_;         // of a whole layer
   std::array<ui::Bitmap, ui::kLevels> levels_;  // from first_level_ on
@@ -92,7 +102,9 @@ class LoadedLayer {
   bool allocated_ = false;
   Screen* screen_ = nullptr;
   int32_t columns_, rows_, left_;
-  std::vector<char> loaded_;    // ever
+  int32_t fetches_ = 0;         // chunks that are fetched
+  std::vector<char> fetched_;   // of a whole layer: its pixels are there
+  std::vector<char> loaded_;    // ever, with its smaller pictures
   std::vector<uint64_t> sums_;  // of the chunks that were read
   std::vector<std::unique_ptr<Held>> held_;
   std::vector<Rect> kept_;
