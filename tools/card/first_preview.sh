@@ -64,7 +64,7 @@ measure() { # NAME FILE STEP: a Scheme expression before the first dialog
   done
   kill "$gimp"
   sleep 1
-  echo "$1: $(grep -o 'exact pixels [0-9.]*' "$log" | grep -o '[0-9.]*$' | tr '\n' ' ')"
+  echo "$1: $(grep -o 'exact pixels [0-9.]*' "$log" | grep -o '[0-9.]*$' | sed -z 's|\n| |g')"
 }
 measure "${NAME:-}8" in8.tif ''
 measure "${NAME:-}16" in16.tif ''
