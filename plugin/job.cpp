@@ -16,6 +16,7 @@ Drawables Job::drawables() const {
 
 ui::Subject Job::open_preview() {
   LivePreview& preview = preview_.emplace(engine_, *filter_, subject_);
+  preview.read_ahead();
   return {preview, preview, subject_.is_stack(), subject_.what};
 }
 

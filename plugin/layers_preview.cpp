@@ -20,7 +20,9 @@ namespace {
 
 constexpr int32_t kSurveyRows = 128;      // measured at once: a row of chunks
 constexpr int64_t kMostOfArea = 1 << 24;  // pixels of a layer in parts that are measured in detail
-constexpr int64_t kSlice = 4000;  // microseconds that one load_some() may take, plus one chunk
+// Microseconds that one load_some() may take, plus one chunk: a drag in the window must not wait
+// for long. As long as there is no preview, there is nothing to drag.
+constexpr int64_t kSlice = 4000, kFirstSlice = 12000;
 
 constexpr int32_t kLooksAt = 3;  // layers of a stack in one look: GIMP takes 0.1 ms for an answer
 
@@ -112,7 +114,7 @@ ui::PictureColours LayersPreview::colours() const {
 
 // First what shows, then what its result needs, nearest layers first, and the rest.
 bool LayersPreview::load_some(const Rect& first, int32_t level) {
-  const int64_t end = g_get_monotonic_time() + kSlice;
+  const int64_t end = g_get_monotonic_time() + (job_pixels_ ? kSlice : kFirstSlice);
   bool done = true;
   if (!unreadable_.ok()) return false;
   const Status status = guard([&] {
@@ -126,6 +128,19 @@ bool LayersPreview::load_some(const Rect& first, int32_t level) {
     unreadable_ = status;
   }
   return !done;
+}
+
+void LayersPreview::read_ahead(int64_t end) {
+  if (measured_parts_.empty()) return;
+  const Status status = guard([&] { measurable_ = load_measured(end); });
+  if (status.ok()) return;
+  const std::lock_guard lock(mutex_);
+  unreadable_ = status;
+}
+
+void LayersPreview::measure_ahead(const Params& params) {
+  NoiseModel noise;
+  if (measurable_) (void)noise_for(params, noise);  // a job that needs it tells what is wrong
 }
 
 // Of a layer in parts, what is asked for now stays until all of it has been used.
@@ -185,15 +200,13 @@ void LayersPreview::keep_middle(const PixelBuffer& band, const Rect& rows) {
 
 bool LayersPreview::load_measured(int64_t end) {
   if (measured_parts_.empty()) return load_rest(end);
-  return std::all_of(measured_parts_.begin(), measured_parts_.end(),
-                     [&](const Rect& part) { return shown_layer().fetch(part, end); });
+  return shown_layer().fetch(measured_parts_, end);
 }
 
 bool LayersPreview::is_measurable() const {
   if (in_parts()) return surveyed_ == height();
   if (measured_parts_.empty()) return have_read(noise_layers_);
-  return std::all_of(measured_parts_.begin(), measured_parts_.end(),
-                     [this](const Rect& part) { return shown_layer().has_fetched(part); });
+  return shown_layer().has_fetched(measured_parts_);
 }
 
 bool LayersPreview::shows(const Rect& visible, int32_t level) const {

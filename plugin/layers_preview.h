@@ -36,6 +36,10 @@ class LayersPreview {
   bool has_colour() const { return format().colours() == 3; }
   Rect target() const { return shown_layer().io().selected(); }
   const ui::Selection& selection() const;
+  // Before anything shows, and until `end` (monotonic, microseconds): the pixels that the noise is
+  // measured on, where those aren't all of the layers'.
+  void read_ahead(int64_t end);
+  void measure_ahead(const Params& params);
   bool load_some(const Rect& first, int32_t level);
   bool shows(const Rect& visible, int32_t level) const;
   double loaded() const;
@@ -149,7 +153,8 @@ class LayersPreview {
   std::unique_ptr<PixelCheck> check_;
   int32_t looked_at_ = 0;  // the layer that look() asked for last
   bool pixels_changed_ = false, selection_changed_ = false;
-  std::atomic<bool> complete_ = false;  // all that is measured was read
+  std::atomic<bool> complete_ = false;    // all that is measured was read
+  std::atomic<bool> measurable_ = false;  // read_ahead() had the time for all of it
   CancelToken stopped_;
   mutable std::mutex mutex_;
   // By NoiseKind.

@@ -64,8 +64,11 @@ void LoadedLayer::show(Screen* screen) {
   if (screen == nullptr) return;
   allocate();
   if (!whole_) return;
-  if (screen->pixels.rect != io_.whole()) screen->pixels = ui::Bitmap(io_.whole());
-  std::fill(screen->pixels.pixels.begin(), screen->pixels.pixels.end(), 0);
+  if (screen->pixels.rect != io_.whole()) {
+    screen->pixels = ui::Bitmap(io_.whole());
+  } else {
+    std::fill(screen->pixels.pixels.begin(), screen->pixels.pixels.end(), 0);
+  }
   screen->chunks.assign(loaded_.size(), 0);
 }
 
@@ -194,11 +197,10 @@ void LoadedLayer::make_room() {
   }
 }
 
-bool LoadedLayer::load_missing(const Rect& rect, int64_t end, Depth depth) {
+bool LoadedLayer::load_missing(const std::vector<int32_t>& chunks, int64_t end, Depth depth) {
   allocate();
-  loading_ = depth == Depth::kAll ? rect : Rect();
   bool accessible = false;
-  for (const int32_t index : chunks_in(rect)) {
+  for (const int32_t index : chunks) {
     if (has(index, depth)) {
       if (!whole_ && held_[index]) held_[index]->used = ++uses_;
       continue;
@@ -216,15 +218,25 @@ bool LoadedLayer::load_missing(const Rect& rect, int64_t end, Depth depth) {
 }
 
 bool LoadedLayer::load(const Rect& rect, int64_t end) {
-  return load_missing(rect, end, Depth::kAll);
+  loading_ = rect;
+  return load_missing(chunks_in(rect), end, Depth::kAll);
 }
 
 bool LoadedLayer::look_at(const Rect& rect, int64_t end) {
-  return load_missing(rect, end, whole_ ? Depth::kAll : Depth::kLevels);
+  if (whole_) return load(rect, end);
+  loading_ = {};
+  return load_missing(chunks_in(rect), end, Depth::kLevels);
 }
 
-bool LoadedLayer::fetch(const Rect& rect, int64_t end) {
-  return load_missing(rect, end, Depth::kPixels);
+// All at once: GIMP is asked about the layer before the first chunk that is read, which takes as
+// long as a chunk.
+bool LoadedLayer::fetch(const std::vector<Rect>& rects, int64_t end) {
+  std::vector<int32_t> chunks;
+  for (const Rect& rect : rects) {
+    const std::vector<int32_t> more = chunks_in(rect);
+    chunks.insert(chunks.end(), more.begin(), more.end());
+  }
+  return load_missing(chunks, end, Depth::kPixels);
 }
 
 std::shared_ptr<const PixelBuffer> LoadedLayer::part(const Rect& rect) const {
@@ -278,10 +290,12 @@ bool LoadedLayer::has_seen(const Rect& rect) const {
                      [this](int32_t index) { return loaded_[index] != 0; });
 }
 
-bool LoadedLayer::has_fetched(const Rect& rect) const {
-  const std::vector<int32_t> chunks = chunks_in(rect);
-  return std::all_of(chunks.begin(), chunks.end(),
-                     [this](int32_t index) { return fetched_[index] != 0; });
+bool LoadedLayer::has_fetched(const std::vector<Rect>& rects) const {
+  return std::all_of(rects.begin(), rects.end(), [this](const Rect& rect) {
+    const std::vector<int32_t> chunks = chunks_in(rect);
+    return std::all_of(chunks.begin(), chunks.end(),
+                       [this](int32_t index) { return fetched_[index] != 0; });
+  });
 }
 
 bool LoadedLayer::is_loaded(const Rect& rect) const {

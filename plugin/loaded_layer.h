@@ -51,12 +51,12 @@ class LoadedLayer {
   // The same for what has never been read, for the smaller pictures.
   bool look_at(const Rect& rect, int64_t end);
   // The same of a layer that is held whole, for pixels(), which are not drawn yet.
-  bool fetch(const Rect& rect, int64_t end);
+  bool fetch(const std::vector<Rect>& rects, int64_t end);
   bool is_loaded(const Rect& rect) const;
   // Whether all of it was read once, and is in the smaller pictures.
   bool has_seen(const Rect& rect) const;
-  // Whether pixels() have it all.
-  bool has_fetched(const Rect& rect) const;
+  // Whether pixels() have them all.
+  bool has_fetched(const std::vector<Rect>& rects) const;
   // Chunks that are in no smaller picture yet, and how many there are of them in all.
   int32_t left() const { return left_; }
   int32_t chunks() const { return columns_ * rows_; }
@@ -81,7 +81,7 @@ class LoadedLayer {
   std::vector<int32_t> chunks_in(const Rect& rect) const;
   enum class Depth { kPixels, kLevels, kAll };
   bool has(int32_t index, Depth depth) const;
-  bool load_missing(const Rect& rect, int64_t end, Depth depth);
+  bool load_missing(const std::vector<int32_t>& chunks, int64_t end, Depth depth);
   void load_chunk(int32_t index);
   void fetch_chunk(int32_t index);
   void load_into_whole(int32_t index);
