@@ -43,6 +43,7 @@ constexpr Case kCases[] = {
     {"nlm-high-24mp-grey", 6000, 4000, kGrey, Method::kNlm, 0, 0, Quality::kHigh},
     {"nlm-24mp-rgb8", 6000, 4000, kColour8, Method::kNlm, 0, 0},
     {"nlm-24mp-grey", 6000, 4000, kGrey, Method::kNlm, 0, 0},
+    {"nlm-fast-24mp-rgb8", 6000, 4000, kColour8, Method::kNlm, 0, 0, Quality::kFast},
     {"nlm-800x600-rgb8", 800, 600, kColour8, Method::kNlm, 0, 0},
     {"sw-nlm-512x512-grey-21-7", 512, 512, kGrey, Method::kSwNlm, 21, 7},
     {"sw-nlm-512x512-grey-21-5", 512, 512, kGrey, Method::kSwNlm, 21, 5},
