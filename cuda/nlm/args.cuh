@@ -15,26 +15,41 @@ inline constexpr int kNlmColumns = 128;  // of a strip: 32 lanes, a quad of 4 co
 // megapixels, 21 x 21): 17.3 ms colour 9 x 9 and 11.2 ms grey 7 x 7; 20 warps of 96 registers 19.0
 // and 11.8, 12 warps with chunks of 11 21.5 and 14.4, two blocks of 8 warps 18.5 and 12.2.
 inline constexpr int kNlmWarps = 16;
-// The same patch-wise, with more registers each (patches.cuh).
-inline constexpr int kNlmPatchWarps = 12;
+// The same patch-wise, with more registers each (patches.cuh); larger patches leave shared memory
+// for 8, or fewer. `patch`: of the kernel, 0: any.
+constexpr int nlm_patch_warps(int patch) {
+  return patch > 0 && patch < 9 ? 12 : 8;
+}
 // Horizontal displacements whose column sums a lane can hold; the window's side is cut into chunks
 // of the size that leaves the least over.
 inline constexpr int kNlmChunks[] = {7, 5};
 
-// Interleaved pixels of the padded planes. `area` is the sum of squares of the match values over
-// the patch and all channels, bits of an int.
+// Added to y's match values, which are within +-2^13, lest they be negative: distances stay the
+// same.
+inline constexpr int kNlmLift = 1 << 15;
+
+// rows.cuh: the window's side, a team's warps, each with a row of the window, and most teams a
+// block: their 168 registers a thread fill a multiprocessor.
+inline constexpr int kNlmRowSide = 21, kNlmRowRadius = kNlmRowSide / 2;
+inline constexpr int kNlmRowQuads = (kNlmColumns + kNlmRowSide - 1 + 3) / 4;
+inline constexpr int kNlmTeam = 3, kNlmPasses = kNlmRowSide / kNlmTeam, kNlmTeams = 4;
+static_assert(kNlmRowSide % kNlmTeam == 0);
+
+// Interleaved pixels of the padded planes. Sums of match values' products are modulo 2^32. `area`
+// is the sum of squares of the match values over the patch and all channels, bits of an unsigned
+// int.
 template <int kChannels>
 struct NlmPixel;
 template <>
 struct NlmPixel<1> {
-  using Match = int;
-  using Own = int;       // a match value times 2 or -2
+  using Match = unsigned;
+  using Own = unsigned;  // a match value times 2 or -2
   using Value = float2;  // y, area
 };
 template <>
 struct NlmPixel<3> {
-  using Match = uint2;   // y | u << 16, v
-  using Own = int4;      // y, u, v
+  using Match = uint2;   // y + kNlmLift | u << 16, v
+  using Own = uint4;     // scaled()
   using Value = float4;  // y, u, v, area
 };
 
@@ -43,6 +58,20 @@ struct NlmPixel<3> {
 struct NlmCurve {
   float slope, offset;
   int enabled;
+};
+
+// Rows in turns. `reciprocal`: 2^32 / rows, rounded up: exact for what 16 bits hold.
+struct NlmRing {
+  int rows = 0;
+  unsigned reciprocal = 0;
+
+  NlmRing() = default;
+  explicit NlmRing(int count)
+      : rows(count), reciprocal(static_cast<unsigned>((1ull << 32) / count + 1)) {}
+#ifdef __CUDACC__
+  // Row i's place.
+  __device__ int at(int i) const { return i - static_cast<int>(__umulhi(i, reciprocal)) * rows; }
+#endif
 };
 
 // Padded planes: pixel (column, row) is the image's (x0 + column, y0 + row), reflected. Strip s has
@@ -65,10 +94,13 @@ struct NlmArgs {
   int groups;         // chunks * rows of displacements; one warp takes one at a time
   int warps;          // groups at once
   int lead, strip_step, strips;
-  int quads;                             // quads of a row in shared memory
-  int value_rows, match_rows, own_rows;  // rows in shared memory's rings: powers of two
-  int history;                           // int4 a warp in shared memory
+  int quads;                                 // quads of a row in shared memory
+  NlmRing value_rows, match_rows, own_rows;  // rows in shared memory
+  int history;                               // uint2 a warp in shared memory
   int block_rows, first_block;
+  // rows.cuh: teams at once in a block and in all; the passes are shared by so many, 1 or
+  // kNlmPasses.
+  int teams, units, parts;
   int anchored;           // 1: sums are of pixels less the first of their quad
   NlmCurve luma, chroma;  // of the plan's weights
   float top;
@@ -87,6 +119,11 @@ using NlmKernel = void (*)(NlmArgs);
 NlmKernel nlm_kernel_grey(int patch, int chunk);
 NlmKernel nlm_kernel_colour(int patch, int chunk);
 NlmKernel nlm_kernel_colour_two_weights(int patch, int chunk);
+// Of rows.cuh, and what adds the passes' sums where there are parts.
+NlmKernel nlm_rows_grey(int patch);
+NlmKernel nlm_rows_colour(int patch);
+void nlm_add_passes_grey(const NlmArgs& args, cudaStream_t stream);
+void nlm_add_passes_colour(const NlmArgs& args, cudaStream_t stream);
 // Of the second walk, patch-wise.
 NlmKernel nlm_patches_grey(int patch, int chunk);
 NlmKernel nlm_patches_colour(int patch, int chunk);

@@ -3,8 +3,6 @@
 // does with a row, and how it all works; patches.cuh what is different patch-wise.
 #pragma once
 
-#include <cuda_pipeline.h>
-
 #include <iterator>
 #include <type_traits>
 
@@ -17,8 +15,8 @@ namespace grainless::cuda {
 // the target. Row numbers are relative to the target, ring indices to the first row loaded. Step t
 // adds row t of those that any patch of this walk touches and weighs the patches round the row
 // `centre` = t - patch + 1 (counted from the first one needed); the warps' sums of row y are added
-// in step t + 1, the row is finished in step t + 2. Pixel-wise y is the same row, patch-wise the
-// one that the patches of the last `patch` rows hold: patch - 1 rows later.
+// in step t + 1, and the row is finished where these are the last ones. Pixel-wise y is the same
+// row, patch-wise the one that the patches of the last `patch` rows hold: patch - 1 rows later.
 template <int kPatch, int kChannels, int kWeights, int kChunk, bool kPatches>
 struct NlmWalk {
   using Warp = std::conditional_t<kPatches, NlmPatchWarp<kPatch, kChannels, kWeights, kChunk>,
@@ -27,9 +25,11 @@ struct NlmWalk {
   using Own = typename Warp::Own;
   using Value = typename Warp::Value;
   static constexpr int kComponents = Warp::kComponents;
-  // Housekeeping of a step, each by one warp: 5 rows to fetch, 2 to convert, sums, finishing.
-  static constexpr int kFirstSum = 7, kFirstFinish = kFirstSum + kComponents,
-                       kTasks = kFirstFinish + 4;
+  // Housekeeping of a step, each by one warp: sums of a component, or in the last pass of a quarter
+  // of the columns, 5 rows to fetch, 2 to convert.
+  static constexpr int kQuarters = 4;
+  static constexpr int kSums = kComponents > kQuarters ? kComponents : kQuarters;
+  static constexpr int kTasks = kSums + 7;
 
   const NlmArgs& a;
   NlmShared<kChannels, kComponents> shared;
@@ -40,14 +40,14 @@ struct NlmWalk {
   // The step of the first results.
   __device__ int lag() const { return kPatches ? 2 * (patch() - 1) : patch() - 1; }
   __device__ bool last_pass() const { return first_group + groups == a.groups; }
-  __device__ const Match* match_row(int index) const {
-    return shared.match + (index & (a.match_rows - 1)) * 4 * a.quads;
+  __device__ Match* match_row(int index) const {
+    return shared.match + a.match_rows.at(index) * 4 * a.quads;
   }
-  __device__ const Value* value_row(int index) const {
-    return shared.values + (index & (a.value_rows - 1)) * 4 * a.quads;
+  __device__ Value* value_row(int index) const {
+    return shared.values + a.value_rows.at(index) * 4 * a.quads;
   }
   __device__ Value* own_values(int t) const {
-    return shared.own_values + (t & (a.own_rows - 1)) * kNlmColumns;
+    return shared.own_values + a.own_rows.at(t) * kNlmColumns;
   }
   // The own values of the row that step t gives results for.
   __device__ Value* own_results(int t) const { return own_values(kPatches ? t - a.low : t); }
@@ -55,21 +55,14 @@ struct NlmWalk {
     return shared.raw + ((t & 1) * 2 + leaving) * kNlmColumns;
   }
   __device__ float* partial(int y, int warp) const {
-    return shared.partial + ((y & 1) * a.warps + warp) * kComponents * kNlmColumns;
-  }
-  __device__ float* totals(int y) const {
-    return shared.totals + (y & 1) * kComponents * kNlmColumns;
+    return shared.partial + ((kPatches ? 0 : y & 1) * a.warps + warp) * kComponents * kNlmColumns;
   }
 
-  // A warp copies, asynchronously, `count` pixels of a row of the padded planes, quads of `quads`.
   template <typename T>
-  __device__ void fetch(const void* plane, int row, int column, int count, int quads,
-                        const T* to) const {
+  __device__ void fetch(const void* plane, int row, int column, int count, int quads, T* to) const {
     const T* from = static_cast<const T*>(plane) + static_cast<size_t>(row) * a.pitch +
                     strip * a.strip_step + column;
-    for (int i = threadIdx.x & 31; i < count; i += 32) {
-      __pipeline_memcpy_async(const_cast<T*>(to) + quad_index(i, quads), from + i, sizeof(T));
-    }
+    fetch_row(from, count, quads, to);
   }
   __device__ void fetch_match(int index) const {
     const int row = first_row + a.plan.radius + first_dy + index;
@@ -114,20 +107,28 @@ struct NlmWalk {
     // Hides t from the compiler, which otherwise computes all tasks' addresses in every warp.
     asm volatile("" : "+r"(t));
     const int centre = t - patch() + 1, y = t - lag();
+    if (task < kSums) {
+      if (y <= 0) return;
+      if (!last_pass()) {
+        if (task < kComponents) add_partial(y - 1, task);
+      } else if (task < kQuarters) {
+        add_and_finish(y - 1, task);
+      }
+    } else if (t + 1 < steps) {
+      fetch_or_convert(task - kSums, t, centre, steps);
+    }
+  }
+  __device__ __forceinline__ void fetch_or_convert(int task, int t, int centre, int steps) const {
     if (task == 0) {
-      if (t + 1 < steps) fetch_match(t + dys);
+      fetch_match(t + dys);
     } else if (task == 1) {
-      if (t + 1 < steps && centre >= 0) fetch_values(centre + dys);
+      if (centre >= 0) fetch_values(centre + dys);
     } else if (task < 4) {
       if (t + 2 < steps && (task == 2 || t + 2 >= patch())) fetch_raw(t + 2, task - 2);
     } else if (task == 4) {
-      if (t + 1 < steps && centre + 1 >= 0) fetch_own_values(t + 1);
-    } else if (task < kFirstSum) {
-      if (t + 1 < steps && (task == 5 || t + 1 >= patch())) convert(t + 1, task - 5);
-    } else if (task < kFirstFinish) {
-      if (y > 0 && y <= rows) add_partial(y - 1, task - kFirstSum);
+      if (centre + 1 >= 0) fetch_own_values(t + 1);
     } else {
-      if (y > 1 && y <= rows + 1 && last_pass()) finish(y - 2, task - kFirstFinish);
+      if (task == 5 || t + 1 >= patch()) convert(t + 1, task - 5);
     }
   }
 
@@ -137,8 +138,11 @@ struct NlmWalk {
     const int dy = group / a.chunks - a.plan.radius - first_dy;  // within the walk
     Warp work;
     work.start(a, group);
+    if constexpr (kPatches) clear_history(warp);
     prepare();
-    for (int t = 0; t < steps + 2; ++t) {
+    float inverse[kWeights][4];  // of the next row of patches
+    if constexpr (kPatches) load_inverse(0, inverse);
+    for (int t = 0; t <= steps; ++t) {
       for (int task = warp; task < kTasks; task += a.warps) run_task(task, t, steps);
       __pipeline_commit();
       const int centre = t - patch() + 1, y = t - lag();
@@ -152,10 +156,10 @@ struct NlmWalk {
           work.add_row(own, match_row(t + dy));
         } else if constexpr (kPatches) {
           work.weigh_row(a, own, match_row(t + dy), {own_values(t), value_row(centre + dy)},
-                         patch_row(t, centre, dy, warp), partial(y, warp));
+                         patch_row(t, centre, dy, warp, inverse), partial(y, warp));
         } else {
-          work.weigh_row(a, own, match_row(t + dy), own_values(t), value_row(centre + dy),
-                         partial(y, warp));
+          work.template weigh_row<true>(a, own, match_row(t + dy), own_values(t),
+                                        value_row(centre + dy), partial(y, warp), [] {});
         }
       }
       __pipeline_wait_prior(0);
@@ -163,37 +167,52 @@ struct NlmWalk {
     }
   }
 
-  __device__ __forceinline__ PatchRow<Value, kWeights> patch_row(int t, int centre, int dy,
-                                                                 int warp) const {
-    const int lane = threadIdx.x & 31;
-    PatchRow<Value, kWeights> row;
-    row.full = centre >= patch() - 1;
-    row.own_values = row.full ? own_results(t) : own_values(t);
-    row.values = value_row(row.full ? centre - a.low + dy : centre + dy);
-    row.first = centre < patch();
-    row.history =
-        shared.history + warp * a.history + centre % patch() * (kChunk * kWeights * 32) + lane;
-    const DevicePlanes& inverse = a.inverse;
-    const int x = a.x0 + a.plan.radius + strip * a.strip_step + 4 * lane - inverse.rect.x;
-    const size_t at = static_cast<size_t>(first_row + centre) * inverse.stride + x;
+  __device__ void clear_history(int warp) const {
+    for (int i = threadIdx.x & 31; i < a.history; i += 32) {
+      shared.history[warp * a.history + i] = {0, 0};
+    }
+  }
+
+  // NlmQuotients::kScale / total of the lane's patches of a row.
+  __device__ __forceinline__ void load_inverse(int centre, float (&inverse)[kWeights][4]) const {
+    const int x =
+        a.x0 + a.plan.radius + strip * a.strip_step + 4 * (threadIdx.x & 31) - a.inverse.rect.x;
+    const size_t at = static_cast<size_t>(first_row + centre) * a.inverse.stride + x;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const bool inside = x + i >= 0 && x + i < inverse.rect.width;
+      const bool inside = x + i >= 0 && x + i < a.inverse.rect.width;
 #pragma unroll
       for (int w = 0; w < kWeights; ++w) {
-        row.inverse[w][i] = inside ? __ldg(inverse.plane(w) + at + i) : 0.0f;
+        inverse[w][i] = inside ? __ldg(a.inverse.plane(w) + at + i) * NlmQuotients::kScale : 0.0f;
       }
     }
+  }
+
+  __device__ __forceinline__ PatchRow<Value, kWeights> patch_row(
+      int t, int centre, int dy, int warp, float (&inverse)[kWeights][4]) const {
+    PatchRow<Value, kWeights> row;
+    // Before the sums are complete nobody looks at them.
+    const bool full = centre >= patch() - 1;
+    row.own_values = full ? own_results(t) : own_values(t);
+    row.values = value_row(full ? centre - a.low + dy : centre + dy);
+    row.history = shared.history + warp * a.history + centre % patch() * (kChunk * kWeights * 32) +
+                  (threadIdx.x & 31);
+#pragma unroll
+    for (int i = 0; i < 4 * kWeights; ++i) row.inverse[i / 4][i % 4] = inverse[i / 4][i % 4];
+    if (t + 1 < rows + lag()) load_inverse(centre + 1, inverse);
     return row;
+  }
+
+  // Where sums of the passes before are kept.
+  __device__ float* stored_sums(int y, int column) const {
+    return a.sums + (static_cast<size_t>(first_row + y) * a.strips + strip) * kNlmColumns + column;
   }
 
   // A warp adds all warps' sums of one component of row y, in the order of the groups.
   __device__ void add_partial(int y, int component) const {
     const int lane = threadIdx.x & 31;
-    float4* stored = reinterpret_cast<float4*>(
-        a.sums + component * a.sums_plane +
-        (static_cast<size_t>(first_row + y) * a.strips + strip) * kNlmColumns);
-    float4 sum = first_group > 0 ? stored[lane] : make_float4(0, 0, 0, 0);
+    float4* stored = reinterpret_cast<float4*>(stored_sums(y, 4 * lane) + component * a.sums_plane);
+    float4 sum = first_group > 0 ? *stored : make_float4(0, 0, 0, 0);
     const auto of = [&](int w) {
       return reinterpret_cast<const float4*>(partial(y, w) + component * kNlmColumns)[lane];
     };
@@ -209,46 +228,69 @@ struct NlmWalk {
             make_float4(fmaxf(sum.x, x.x), fmaxf(sum.y, x.y), fmaxf(sum.z, x.z), fmaxf(sum.w, x.w));
       }
     }
-    if (last_pass()) {
-      stored = reinterpret_cast<float4*>(totals(y) + component * kNlmColumns);
-    }
-    stored[lane] = sum;
+    *stored = sum;
   }
 
-  // A warp writes a quarter of row y to the target.
-  __device__ void finish(int y, int quarter) const {
+  // The same of all components of 32 columns, which are the last ones.
+  __device__ void add_and_finish(int y, int quarter) const {
     const int column = quarter * 32 + (threadIdx.x & 31);
+    const float* stored = stored_sums(y, column);
+    float sum[kComponents];
+#pragma unroll
+    for (int c = 0; c < kComponents; ++c) {
+      sum[c] = first_group > 0 ? stored[c * a.sums_plane] : 0.0f;
+    }
+    for (int w = 0; w < groups; ++w) {
+      const float* of = partial(y, w) + column;
+#pragma unroll
+      for (int c = 0; c < kComponents; ++c) {
+        const float x = of[c * kNlmColumns];
+        sum[c] = c < kChannels + kWeights ? sum[c] + x : fmaxf(sum[c], x);
+      }
+    }
+    finish(y, column, sum);
+  }
+
+  // Writes a pixel of row y to the target.
+  __device__ void finish(int y, int column, const float (&sum)[kComponents]) const {
     const int x = a.x0 + a.plan.radius + strip * a.strip_step + column - a.target.rect.x;
     if (column < a.lead || column >= kNlmColumns - a.lead || x < 0) return;
     if (x >= a.target.rect.width) return;
-    const float* sum = totals(y) + column;
-    if (!kPatches && a.totals != 0) return finish_totals(y, x, sum);
+    if constexpr (!kPatches) {
+      if (a.totals != 0) return finish_totals(y, x, sum);
+    }
     const Value* row = own_results(y + lag());
-    float own[kChannels], anchor[kChannels];
-    int area;
+    float own[kChannels], anchor[kChannels], all[kWeights];
+    unsigned area;
     unpack(row[quad_index(column & ~3, 32)], anchor, area);
     unpack(row[quad_index(column, 32)], own, area);
 #pragma unroll
+    for (int w = 0; w < kWeights; ++w) {
+      if constexpr (kPatches) {
+        all[w] = kQuotientSteps * count_patches(w, x, y);
+      } else {
+        all[w] = total_of(sum, w);
+      }
+    }
+#pragma unroll
     for (int c = 0; c < kChannels; ++c) {
       const int w = c == 0 ? 0 : kWeights - 1;
-      const float total = sum[(kChannels + w) * kNlmColumns];
-      const float all = kPatches ? kQuotientSteps * count_patches(w, x, y) : total_of(sum, w);
+      const float total = sum[kChannels + w];
       const float relative = own[c] - (a.anchored ? anchor[c] : 0.0f);
-      const float change = fmaf(-relative, total, sum[c * kNlmColumns]) / (all > 0.0f ? all : 1.0f);
+      const float change = fmaf(-relative, total, sum[c]) / (all[w] > 0.0f ? all[w] : 1.0f);
       a.target.plane(c)[static_cast<size_t>(first_row + y) * a.target.stride + x] =
           (w == 0 ? a.luma : a.chroma).enabled ? own[c] + change : own[c];
     }
   }
 
   // All weights of a pixel, the centre's with them.
-  __device__ float total_of(const float* sum, int w) const {
+  __device__ float total_of(const float (&sum)[kComponents], int w) const {
     const float one = nlm_weight(w == 0 ? a.luma : a.chroma, 0, a.top);
-    const float largest = sum[(kChannels + kWeights + w) * kNlmColumns];
-    return sum[(kChannels + w) * kNlmColumns] +
-           (a.plan.centre.own * one + a.plan.centre.of_largest * largest);
+    const float largest = sum[kChannels + kWeights + w];
+    return sum[kChannels + w] + (a.plan.centre.own * one + a.plan.centre.of_largest * largest);
   }
 
-  __device__ void finish_totals(int y, int x, const float* sum) const {
+  __device__ void finish_totals(int y, int x, const float (&sum)[kComponents]) const {
 #pragma unroll
     for (int w = 0; w < kWeights; ++w) {
       const float all = total_of(sum, w);
@@ -270,7 +312,7 @@ struct NlmWalk {
 };
 
 template <int kPatch, int kChannels, int kWeights, int kChunk, bool kPatches>
-__global__ void __launch_bounds__(32 * (kPatches ? kNlmPatchWarps : kNlmWarps), 1)
+__global__ void __launch_bounds__(32 * (kPatches ? nlm_patch_warps(kPatch) : kNlmWarps), 1)
     nlm_kernel(const NlmArgs a) {
   extern __shared__ uint4 memory[];
   using Walk = NlmWalk<kPatch, kChannels, kWeights, kChunk, kPatches>;

@@ -2,7 +2,6 @@
 #include "nlm.cuh"
 
 #include <algorithm>
-#include <bit>
 #include <climits>
 #include <cmath>
 
@@ -10,11 +9,12 @@
 #include "cuda/runtime/launch.h"
 #include "cuda/runtime/sizes.h"
 #include "kernel.cuh"
+#include "rows.cuh"
 
 namespace grainless::cuda {
 namespace {
 
-constexpr int kLargestLead = 8;
+constexpr int kLargestLead = 16;
 
 // Pixel-displacement pairs that one multiprocessor may get in one launch. The slowest card in reach
 // (a GTX 1650: 14 multiprocessors, 64 lanes each for floats and integers at 1.5 GHz) does about 25
@@ -33,17 +33,20 @@ NlmCurve curve_of(const NlmWeight& weight) {
           static_cast<float>(double{weight.noise} * weight.decay * kLog2e + kTop), 1};
 }
 
-// Patch-wise, a warp keeps what left its sums for so many rows, displacements and weights: more of
-// them would take more shared memory than the largest card has.
-constexpr int kMostHistory = 200;
+// Strips' rows up to which teams share the passes of rows.cuh: there the card is not full
+// otherwise, or rows above a team's own cost much. Their sums take 79 MB in colour.
+constexpr int kMostShared = 4400;
+
+// Whether a walk is one of rows.cuh.
+bool by_rows(const NlmPlan& nlm, bool patches) {
+  return !patches && nlm.radius == kNlmRowRadius && nlm.joint != 0;
+}
 
 // Cuts the window's rows into chunks of the size that wastes least, the largest of equals.
-// `history`: rows of patches times weights that a warp keeps of each displacement.
-void cut_displacements(int history, NlmArgs& a) {
+void cut_displacements(NlmArgs& a) {
   const int side = 2 * a.plan.radius + 1;
   int least = INT_MAX;
   for (int chunk : kNlmChunks) {
-    if (history * chunk > kMostHistory) continue;
     const int padded = ceil_div(side, chunk) * chunk;
     if (padded >= least) continue;
     least = padded;
@@ -69,9 +72,16 @@ NlmArgs geometry(const NlmPlan& nlm, const Rect& target, bool patches) {
   a.plan = nlm;
   a.low = nlm.patch / 2;
   a.high = nlm.patch - 1 - a.low;
-  a.lead = sums * (a.low <= 4 ? 4 : kLargestLead);
+  const int reach = patches ? nlm.patch - 1 : a.low;
+  a.lead = reach <= 4 ? 4 : reach <= 8 ? 8 : kLargestLead;
   a.strip_step = kNlmColumns - 2 * a.lead;
-  cut_displacements(patches ? a.plan.patch * weights_of(nlm) : 0, a);
+  if (by_rows(nlm, patches)) {
+    a.chunk = kNlmRowSide;
+    a.chunks = 1;
+    a.groups = kNlmRowSide;
+  } else {
+    cut_displacements(a);
+  }
   a.quads = ceil_div(kNlmColumns + a.chunks * a.chunk - 1, 4);
   const int first = floor_to_quad(target.x);  // quads stand at absolute multiples of 4
   a.x0 = first - a.lead - a.plan.radius;
@@ -82,6 +92,7 @@ NlmArgs geometry(const NlmPlan& nlm, const Rect& target, bool patches) {
   a.pitch = (a.columns + 31) / 32 * 32;
   a.anchored = a.plan.radius + a.low >= 3;  // the first of a quad lies in the halo
   a.sums_plane = static_cast<size_t>(kNlmColumns) * a.strips * target.height;
+  a.parts = a.chunk == kNlmRowSide && a.strips * target.height <= kMostShared ? kNlmPasses : 1;
   return a;
 }
 
@@ -93,8 +104,14 @@ struct ScratchLayout {
     match = 0;
     values = aligned(pixels * (channels == 3 ? 8 : 4));
     sums = values + aligned(pixels * (channels == 3 ? 16 : 8));
-    const size_t components = channels == 3 ? 7 : 3;
-    total = sums + (a.groups > 1 ? aligned(components * a.sums_plane * sizeof(float)) : 0);
+    const size_t components = channels == 1 ? 3 : a.chunk == kNlmRowSide ? 5 : 7;
+    size_t planes = a.groups > 1 ? a.sums_plane : 0;
+    if (a.chunk == kNlmRowSide) {
+      // A smaller target needs no more than a larger one.
+      constexpr size_t kMost = size_t{kMostShared} * kNlmColumns;
+      planes = std::max(planes, kNlmPasses * std::min(planes, kMost));
+    }
+    total = sums + aligned(components * planes * sizeof(float));
   }
 };
 
@@ -112,13 +129,14 @@ size_t shared_bytes(const NlmArgs& a, int channels, int weights, bool patches) {
 // As many warps as `limit` bytes of shared memory hold, evenly spread over the passes. The sums
 // don't depend on it.
 size_t choose_warps(int channels, int weights, bool patches, size_t limit, NlmArgs& a) {
-  a.own_rows = std::bit_ceil(4u + (patches ? a.low : 0));  // to the row being finished
+  a.own_rows = NlmRing(3 + (patches ? a.low : 0));  // to the row being finished
   a.history = patches ? a.plan.patch * a.chunk * weights * 32 : 0;
-  for (int most = patches ? kNlmPatchWarps : kNlmWarps;; --most) {
+  const int kernel_patch = a.plan.patch % 2 != 0 && a.plan.patch <= 9 ? a.plan.patch : 0;
+  for (int most = patches ? nlm_patch_warps(kernel_patch) : kNlmWarps;; --most) {
     a.warps = ceil_div(a.groups, ceil_div(a.groups, most));
     const int dys = std::min(2 * a.plan.radius + 1, (a.warps + 2 * a.chunks - 2) / a.chunks);
-    a.value_rows = std::bit_ceil(dys + 1u + (patches ? a.low : 0));
-    a.match_rows = std::bit_ceil(dys + a.plan.patch + 1u);
+    a.value_rows = NlmRing(dys + 1 + (patches ? a.low : 0));
+    a.match_rows = NlmRing(dys + a.plan.patch + 1);
     const size_t bytes = shared_bytes(a, channels, weights, patches);
     if (bytes <= limit) return bytes;
     if (most == 1) too_little_shared_memory();
@@ -128,16 +146,16 @@ size_t choose_warps(int channels, int weights, bool patches, size_t limit, NlmAr
 // Rows a block such that the blocks fill whole waves of multiprocessors; each block also spends
 // about a third of a row's time on each row above its own that its first patches reach into (and,
 // patch-wise, nearly a row's on those of patches above it).
-int choose_block_rows(const NlmArgs& a, int height, int processors) {
+// `at_once`: blocks, or teams, that run at once; `row_pairs`: pairs of a block's row.
+int choose_block_rows(const NlmArgs& a, int height, int at_once, double row_pairs) {
   const double extra = (a.plan.patch - 1) * (a.history > 0 ? 1.2 : 1 / 3.0) + 2;
   int best_rows = 1;
   double best = INFINITY;
   for (int count = 1; count <= height; ++count) {
     const int rows = ceil_div(height, count);
-    const int waves = ceil_div(a.strips * ceil_div(height, rows), processors);
+    const int waves = ceil_div(a.parts * a.strips * ceil_div(height, rows), at_once);
     const double time = waves * (rows + extra);
-    const double pairs = 1.0 * rows * a.strip_step * a.groups * a.chunk;
-    if (time < best && (pairs <= kLaunchPairs || rows == 1)) {
+    if (time < best && (rows * row_pairs <= kLaunchPairs || rows == 1)) {
       best = time;
       best_rows = rows;
     }
@@ -194,26 +212,75 @@ void copy_planes(const MethodJob& job) {
   }
 }
 
-// Queues one walk over its target.
-void run_walk(const MethodJob& job, NlmArgs a, bool patches, const ProgressSpan& progress) {
+// A launch's kernel and shape; `blocks` of them are all of a walk, `at_once` a launch.
+struct WalkPlan {
+  NlmKernel kernel;
+  int blocks, at_once, threads;
+  size_t shared;
+};
+
+// How much one launch may do, in blocks of `pairs`.
+int blocks_at_once(double pairs, int processors) {
+  return processors * std::max(1, static_cast<int>(kLaunchPairs / pairs));
+}
+
+WalkPlan plan_walk(const MethodJob& job, bool patches, NlmArgs& a) {
   const NlmPlan& nlm = job.level->nlm;
   const DeviceLimits limits = device_limits();
-  const size_t shared =
-      choose_warps(job.source.channels, weights_of(nlm), patches, limits.shared_bytes, a);
-  const int processors = limits.multiprocessors;
   const int height = a.target.rect.height;
-  a.block_rows = choose_block_rows(a, height, processors);
-  const int blocks = a.strips * ceil_div(height, a.block_rows);
-  const double pairs = 1.0 * a.block_rows * a.strip_step * a.groups * a.chunk;
-  const int at_once = processors * std::max(1, static_cast<int>(kLaunchPairs / pairs));
+  WalkPlan walk{};
+  walk.kernel = kernel_for(nlm, job.source.channels, a.chunk, patches);
+  walk.shared = choose_warps(job.source.channels, weights_of(nlm), patches, limits.shared_bytes, a);
+  walk.threads = 32 * a.warps;
+  const double row_pairs = 1.0 * a.strip_step * a.groups * a.chunk;
+  a.block_rows = choose_block_rows(a, height, limits.multiprocessors, row_pairs);
+  walk.blocks = a.strips * ceil_div(height, a.block_rows);
+  walk.at_once = blocks_at_once(a.block_rows * row_pairs, limits.multiprocessors);
+  return walk;
+}
 
-  const NlmKernel kernel = kernel_for(nlm, job.source.channels, a.chunk, patches);
+size_t team_bytes(int channels, int patch) {
+  return channels == 3 ? NlmTeamShared<3>::bytes(patch) : NlmTeamShared<1>::bytes(patch);
+}
+
+// As many teams a block as fit.
+int choose_teams(int channels, int patch, const DeviceLimits& limits) {
+  const size_t teams = limits.shared_bytes / team_bytes(channels, patch);
+  if (teams == 0) too_little_shared_memory();
+  return static_cast<int>(std::min<size_t>(teams, kNlmTeams));
+}
+
+// The same by rows.cuh.
+WalkPlan plan_rows(const MethodJob& job, NlmArgs& a) {
+  const DeviceLimits limits = device_limits();
+  const int channels = job.source.channels, height = a.target.rect.height;
+  WalkPlan walk{};
+  walk.kernel = (channels == 1 ? nlm_rows_grey : nlm_rows_colour)(a.plan.patch);
+  a.teams = choose_teams(channels, a.plan.patch, limits);
+  walk.shared = a.teams * team_bytes(channels, a.plan.patch);
+  walk.threads = 32 * kNlmTeam * a.teams;
+  const int passes = kNlmPasses / a.parts;
+  const double row_pairs = 1.0 * a.strip_step * passes * kNlmTeam * kNlmRowSide * a.teams;
+  a.block_rows = choose_block_rows(a, height, limits.multiprocessors * a.teams, row_pairs);
+  a.units = a.parts * a.strips * ceil_div(height, a.block_rows);
+  walk.blocks = ceil_div(a.units, a.teams);
+  walk.at_once = blocks_at_once(a.block_rows * row_pairs, limits.multiprocessors);
+  return walk;
+}
+
+// Queues one walk over its target.
+void run_walk(const MethodJob& job, NlmArgs a, bool patches, const ProgressSpan& progress) {
+  const bool rows = by_rows(job.level->nlm, patches);
+  const WalkPlan walk = rows ? plan_rows(job, a) : plan_walk(job, patches, a);
   checkpoint(job, progress.from);
   nlm_prepare(a, job.stream);
-  launch_in_bands(job, {blocks, at_once, progress}, [&](const Band& band) {
+  launch_in_bands(job, {walk.blocks, walk.at_once, progress}, [&](const Band& band) {
     a.first_block = band.first;
-    launch("Non-Local Means", kernel, {band.count, 32 * a.warps, shared, job.stream}, a);
+    launch("Non-Local Means", walk.kernel, {band.count, walk.threads, walk.shared, job.stream}, a);
   });
+  if (a.parts > 1) {
+    (job.source.channels == 1 ? nlm_add_passes_grey : nlm_add_passes_colour)(a, job.stream);
+  }
 }
 
 }  // namespace
@@ -236,6 +303,10 @@ void expect_nlm(const LevelPlan& level, int channels, const DeviceLimits* limits
   const NlmPlan& nlm = level.nlm;
   for (const bool patches : {false, true}) {
     if (patches && nlm.patchwise == 0) continue;
+    if (by_rows(nlm, patches)) {
+      choose_teams(channels, nlm.patch, *limits);
+      continue;
+    }
     NlmArgs a = geometry(nlm, {0, 0, nlm.patch, nlm.patch}, patches);
     choose_warps(channels, weights_of(nlm), patches, limits->shared_bytes, a);
   }

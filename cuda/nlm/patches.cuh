@@ -5,22 +5,41 @@
 //   (sum over the patches p that hold x of w(p, D) / total(p)) * v(x + D).
 // The quotients are rounded to integers, so that their sums over a patch may run like those of the
 // products: exact, whatever row a block starts with. Those that leave the sum wait in shared memory
-// for as many rows as a patch has.
+// for as many rows as a patch has, in 16 bits each: before, they are rounded to 13 bits and to
+// multiples of 2^-26 (NlmQuotients).
 #pragma once
 
 #include "warp.cuh"
 
 namespace grainless::cuda {
 
-// Of a quotient 1; sums over 16 x 16 patches stay under 2^31.
-inline constexpr float kQuotientSteps = 1 << 22;
+// Of a quotient 1; sums over 16 x 16 patches are 2^31 at most.
+inline constexpr float kQuotientSteps = 1 << 23;
 
-// A quotient in steps, rounded: 2 to 4 % faster in all than a conversion, whose unit also makes the
-// powers of 2.
-__device__ __forceinline__ int quotient_steps(float quotient) {
-  constexpr float kOnes = 12582912.0f;  // 1.5 * 2^23, whose last bit is 1
-  return __float_as_int(fmaf(quotient, kQuotientSteps, kOnes)) - __float_as_int(kOnes);
-}
+// Two quotients. Times kScale, a float's bits of 0 to 1 have four bits of exponent that change,
+// none for the smallest: with the first 12 of the mantissa they are a quotient's code.
+struct NlmQuotients {
+  static constexpr float kScale = 0x1p-112f;
+  static constexpr unsigned kCode = 0x07fff800;  // of a float's bits
+
+  unsigned first, second;  // bits of floats
+
+  // Of quotients times kScale.
+  static __device__ __forceinline__ NlmQuotients rounded(float x, float y) {
+    constexpr unsigned kHalf = 0x400;
+    return {(__float_as_uint(x) + kHalf) & kCode, (__float_as_uint(y) + kHalf) & kCode};
+  }
+  static __device__ __forceinline__ NlmQuotients unpacked(unsigned codes) {
+    return {(codes << 11) & kCode, (codes >> 5) & kCode};
+  }
+  __device__ __forceinline__ unsigned packed() const { return first >> 11 | second << 5; }
+  // In steps, rounded, and some constant. 2 to 4 % faster in all than a conversion, whose unit also
+  // makes the powers of 2.
+  static __device__ __forceinline__ unsigned steps(unsigned bits) {
+    return __float_as_uint(fmaf(__uint_as_float(bits), 0x1p127f, 0x1p15f));
+  }
+};
+static_assert(NlmQuotients::kScale * 0x1p127f * 0x1p8f == kQuotientSteps);
 
 // Pixels with the areas of the patches round them: the row of patches that is complete now, and
 // those of the search window.
@@ -34,10 +53,8 @@ template <typename Value, int kWeights>
 struct PatchRow {
   const Value* own_values;     // the row of results: pixels,
   const Value* values;         // and those of the search window
-  float inverse[kWeights][4];  // 1 / total of the lane's patches
-  int4* history;               // the quotients that leave the sums, and where this row's go
-  bool full;                   // whether the sums are complete
-  bool first;                  // no row leaves yet
+  float inverse[kWeights][4];  // NlmQuotients::kScale / total of the lane's patches
+  uint2* history;              // the quotients that leave the sums, and where this row's go
 };
 
 // One warp's work on one group of displacements.
@@ -51,7 +68,7 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
   // Weighted pixels a channel, then sums of quotients.
   static constexpr int kComponents = kChannels + kWeights;
 
-  int quotients[kChunk][kWeights][4];  // sums over the patch's height
+  unsigned quotients[kChunk][kWeights][4];  // sums over the patch's height
 
   __device__ void start(const NlmArgs& a, int group) {
     Base::start(a, group);
@@ -67,27 +84,30 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
                                                 const int (&distance)[4]) {
 #pragma unroll
     for (int w = 0; w < kWeights; ++w) {
-      int entering[4];
+      float quotient[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
-        const float weight = nlm_weight(curve, distance[i], this->top[k]);
-        entering[i] = quotient_steps(weight * row.inverse[w][i]);
-        quotients[k][w][i] += entering[i];
+        quotient[i] = nlm_weight(curve, distance[i], this->top_of(a, k)) * row.inverse[w][i];
       }
-      int4* const slot = row.history + (k * kWeights + w) * 32;
-      if (!row.first) {
-        const int4 leaving = *slot;
-        quotients[k][w][0] -= leaving.x;
-        quotients[k][w][1] -= leaving.y;
-        quotients[k][w][2] -= leaving.z;
-        quotients[k][w][3] -= leaving.w;
+      uint2* const slot = row.history + (k * kWeights + w) * 32;
+      const uint2 before = *slot;
+      const NlmQuotients entering[2] = {NlmQuotients::rounded(quotient[0], quotient[1]),
+                                        NlmQuotients::rounded(quotient[2], quotient[3])};
+      *slot = {entering[0].packed(), entering[1].packed()};
+      unsigned(&sum)[4] = quotients[k][w];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const NlmQuotients leaving = NlmQuotients::unpacked(i == 0 ? before.x : before.y);
+        sum[2 * i] += NlmQuotients::steps(entering[i].first) - NlmQuotients::steps(leaving.first);
+        sum[2 * i + 1] +=
+            NlmQuotients::steps(entering[i].second) - NlmQuotients::steps(leaving.second);
       }
-      *slot = {entering[0], entering[1], entering[2], entering[3]};
     }
   }
 
-  __device__ __forceinline__ void sum_quotients(const NlmArgs& a, int k, int w, int (&box)[4]) {
+  __device__ __forceinline__ void sum_quotients(const NlmArgs& a, int k, int w,
+                                                unsigned (&box)[4]) {
     if constexpr (kPatch > 0) {
       box_sums<kPatch>(quotients[k][w], box);
     } else {
@@ -101,7 +121,7 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
                                             const Match* match, const PatchAreas<Value>& areas,
                                             const Row& row, float* partial) {
     const int lane = threadIdx.x & 31;
-    int own[4][kChannels], window[4][kChannels], own_area[4], area[4], ignored;
+    unsigned own[4][kChannels], window[4][kChannels], own_area[4], area[4], ignored;
     float anchor[kChannels], pixel[4][kChannels];
     Base::load_own(own_row, own);
 #pragma unroll
@@ -112,7 +132,7 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
     float sum[kComponents][4] = {};
 #pragma unroll
     for (int j = 0; j < kChunk + 3; ++j) {
-      const int at = this->offset[j & 3] + (j >> 2), k = j - 3;
+      const int at = this->at(j), k = j - 3;
       unpack(match[at], window[j & 3]);
       unpack(areas.window[at], pixel[j & 3], area[j & 3]);
       unpack(row.values[at], pixel[j & 3], ignored);
@@ -120,22 +140,23 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
       for (int c = 0; c < kChannels; ++c) pixel[j & 3][c] -= anchor[c];
       if (k < 0) continue;
       Base::add_products(k, own, window);
-      int box[4], distance[4];
+      unsigned box[4];
+      int distance[4];
       if constexpr (kPatch > 0) {
         box_sums<kPatch>(this->column[k], box);
       } else {
         box_sums_any(a.low, a.high, this->column[k], box);
       }
 #pragma unroll
-      for (int i = 0; i < 4; ++i) distance[i] = box[i] + own_area[i] + area[(k + i) & 3];
+      for (int i = 0; i < 4; ++i)
+        distance[i] = static_cast<int>(box[i] + own_area[i] + area[(k + i) & 3]);
       add_quotients(a, row, k, distance);
-      if (!row.full) continue;
 #pragma unroll
       for (int w = 0; w < kWeights; ++w) {
         sum_quotients(a, k, w, box);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const float weight = __int2float_rn(box[i]);
+          const float weight = __uint2float_rn(box[i]);
           sum[kChannels + w][i] += weight;
 #pragma unroll
           for (int c = 0; c < kChannels; ++c) {
@@ -145,6 +166,7 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
         }
       }
     }
+    __syncthreads();  // before anybody's sums are overwritten
 #pragma unroll
     for (int c = 0; c < kComponents; ++c) {
       reinterpret_cast<float4*>(partial + c * kNlmColumns)[lane] =

@@ -16,10 +16,16 @@ __device__ int clamp_index(int i, int first, int size) {
   return min(max(i, first), first + size - 1);
 }
 
+// Most pixels need no reflection, whose remainder costs more than all else here.
+__device__ int reflected(int i, int size) {
+  return i >= 0 && i < size ? i : reflect(i, size);
+}
+
 // Index within a source plane of the padded planes' pixel. Padding that no result depends on may
 // lie outside of the source, and reads some pixel of it.
 __device__ size_t source_index(const NlmArgs& a, int column, int row) {
-  const int x = reflect(a.x0 + column, a.image_width), y = reflect(a.y0 + row, a.image_height);
+  const int x = reflected(a.x0 + column, a.image_width);
+  const int y = reflected(a.y0 + row, a.image_height);
   const Rect& rect = a.source.rect;
   return static_cast<size_t>(clamp_index(y, rect.y, rect.height) - rect.y) * a.source.stride +
          (clamp_index(x, rect.x, rect.width) - rect.x);
@@ -31,50 +37,55 @@ __device__ void match_at(const NlmArgs& a, size_t index, int (&match)[kChannels]
   for (int c = 0; c < kChannels; ++c) {
     match[c] = match_value(a.source.plane(c)[index], a.plan.match[c]);
   }
+  if (kChannels == 3) match[0] += kNlmLift;
 }
 
-__device__ void store(const NlmArgs& a, size_t at, size_t index, const int (&match)[1], int area) {
-  static_cast<int*>(const_cast<void*>(a.match))[at] = match[0];
+__device__ void store(const NlmArgs& a, size_t at, size_t index, const int (&match)[1],
+                      unsigned area) {
+  static_cast<unsigned*>(const_cast<void*>(a.match))[at] = match[0];
   static_cast<float2*>(const_cast<void*>(a.values))[at] =
-      make_float2(a.source.plane(0)[index], __int_as_float(area));
+      make_float2(a.source.plane(0)[index], __uint_as_float(area));
 }
 
-__device__ void store(const NlmArgs& a, size_t at, size_t index, const int (&match)[3], int area) {
+__device__ void store(const NlmArgs& a, size_t at, size_t index, const int (&match)[3],
+                      unsigned area) {
   static_cast<uint2*>(const_cast<void*>(a.match))[at] =
-      make_uint2((match[0] & 0xffff) | (match[1] << 16), match[2] & 0xffff);
+      make_uint2(match[0] | (match[1] << 16), match[2]);
   static_cast<float4*>(const_cast<void*>(a.values))[at] =
       make_float4(a.source.plane(0)[index], a.source.plane(1)[index], a.source.plane(2)[index],
-                  __int_as_float(area));
+                  __uint_as_float(area));
 }
 
-// A block writes kTileX x kTileY pixels of the padded planes.
+// A block writes kTileX x kTileY pixels of the padded planes; a thread has a column in turns.
 template <int kChannels>
 __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
-  __shared__ int squares[kWideY][kWideX + 1];
-  __shared__ int row_sums[kWideY][kTileX];
+  __shared__ unsigned squares[kWideY][kWideX + 1];
+  __shared__ unsigned row_sums[kWideY][kTileX];
   const int left = blockIdx.x * kTileX, top = blockIdx.y * kTileY;
   const int wide_x = kTileX + a.plan.patch - 1, wide_y = kTileY + a.plan.patch - 1;
-  for (int i = threadIdx.x; i < wide_x * wide_y; i += kThreads) {
-    const int x = i % wide_x, y = i / wide_x;
-    int match[kChannels];
-    match_at(a, source_index(a, left + x - a.low, top + y - a.low), match);
-    int square = 0;
+  for (int x = threadIdx.x; x < wide_x; x += kTileX) {
+    for (int y = threadIdx.y; y < wide_y; y += kThreads / kTileX) {
+      int match[kChannels];
+      match_at(a, source_index(a, left + x - a.low, top + y - a.low), match);
+      unsigned square = 0;
 #pragma unroll
-    for (int c = 0; c < kChannels; ++c) square += match[c] * match[c];
-    squares[y][x] = square;
+      for (int c = 0; c < kChannels; ++c) square += 1u * match[c] * match[c];
+      squares[y][x] = square;
+    }
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < kTileX * wide_y; i += kThreads) {
-    const int x = i % kTileX, y = i / kTileX;
-    int sum = 0;
+  const int x = threadIdx.x, column = left + x;
+  for (int y = threadIdx.y; y < wide_y; y += kThreads / kTileX) {
+    unsigned sum = 0;
     for (int k = 0; k < a.plan.patch; ++k) sum += squares[y][x + k];
     row_sums[y][x] = sum;
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < kTileX * kTileY; i += kThreads) {
-    const int x = i % kTileX, y = i / kTileX, column = left + x, row = top + y;
-    if (column >= a.columns || row >= a.rows) continue;
-    int area = 0;
+  if (column >= a.columns) return;
+  for (int y = threadIdx.y; y < kTileY; y += kThreads / kTileX) {
+    const int row = top + y;
+    if (row >= a.rows) return;
+    unsigned area = 0;
     for (int k = 0; k < a.plan.patch; ++k) area += row_sums[y + k][x];
     const size_t index = source_index(a, column, row);
     int match[kChannels];
@@ -88,7 +99,7 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
 void nlm_prepare(const NlmArgs& args, cudaStream_t stream) {
   const dim3 grid((args.columns + kTileX - 1) / kTileX, (args.rows + kTileY - 1) / kTileY);
   launch("nlm_prepare", args.source.channels == 3 ? prepare_kernel<3> : prepare_kernel<1>,
-         {grid, kThreads, 0, stream}, args);
+         {grid, dim3(kTileX, kThreads / kTileX), 0, stream}, args);
 }
 
 }  // namespace grainless::cuda

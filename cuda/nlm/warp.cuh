@@ -14,9 +14,11 @@
 // device memory between them.
 //
 // Per pixel and displacement (colour, 9 x 9): 6 multiply-adds for products, 2 shuffles and 2 adds
-// for the box, 6 for distance and weight, 5 for the sums, 6 for loads, 8 for what a row costs:
-// 35 issue slots, measured on an H200.
+// for the box, 6 for distance and weight, 5 for the sums, 4 for loads, 8 for what a row costs: 33
+// issue slots. With the default window, by rows.cuh: 3 for loads, 1 for what a row costs.
 #pragma once
+
+#include <cuda_pipeline.h>
 
 #include <cmath>
 
@@ -32,6 +34,17 @@ __device__ __forceinline__ int quad_index(int column, int quads) {
   return (column & 3) * quads + (column >> 2);
 }
 
+// A warp copies, asynchronously, `count` neighbouring pixels to a row of `quads`.
+template <typename T>
+__device__ __forceinline__ void fetch_row(const T* from, int count, int quads, T* to) {
+  const int lane = threadIdx.x & 31;
+  from += lane;
+  to += quad_index(lane, quads);
+  for (int i = lane; i < count; i += 32, from += 32, to += 8) {
+    __pipeline_memcpy_async(to, from, sizeof(T));
+  }
+}
+
 // A block's shared memory.
 template <int kChannels, int kComponents>
 struct NlmShared {
@@ -39,71 +52,74 @@ struct NlmShared {
   using Own = typename NlmPixel<kChannels>::Own;
   using Value = typename NlmPixel<kChannels>::Value;
 
-  Value* values;      // ring of value_rows rows, [4 * quads]
-  Value* own_values;  // ring of own_rows rows, [128]
+  Value* values;      // ring of value_rows, [4 * quads]
+  Value* own_values;  // ring of own_rows, [128]
   Own* entering;      // [2][128]: -2 * the row that enters the patch
   Own* leaving;       // [2][128]: 2 * the row that leaves it
-  float* partial;     // [2][warps][kComponents][128]
-  float* totals;      // [2][kComponents][128]
-  Match* match;       // ring of match_rows rows, [4 * quads]
+  float* partial;     // [2, patch-wise 1][warps][kComponents][128]
+  Match* match;       // ring of match_rows, [4 * quads]
   Match* raw;         // [2][entering, leaving][128]
-  int4* history;      // [warps][NlmArgs::history]
+  uint2* history;     // [warps][NlmArgs::history]
 
   __host__ __device__ static size_t bytes(const NlmArgs& a) {
     const size_t row = 4 * a.quads;
-    return sizeof(Value) * (a.value_rows * row + a.own_rows * kNlmColumns) +
-           sizeof(Own) * 4 * kNlmColumns +
-           sizeof(float) * 2 * (a.warps + 1) * kComponents * kNlmColumns +
-           sizeof(Match) * (a.match_rows * row + 4 * kNlmColumns) +
-           sizeof(int4) * a.warps * a.history;
+    return sizeof(Value) * (a.value_rows.rows * row + a.own_rows.rows * kNlmColumns) +
+           sizeof(Own) * 4 * kNlmColumns + sizeof(float) * partials(a) * kComponents * kNlmColumns +
+           sizeof(Match) * (a.match_rows.rows * row + 4 * kNlmColumns) +
+           sizeof(uint2) * a.warps * a.history;
   }
 
   __device__ NlmShared(void* memory, const NlmArgs& a) {
     const int row = 4 * a.quads;
     values = static_cast<Value*>(memory);
-    own_values = values + a.value_rows * row;
-    entering = reinterpret_cast<Own*>(own_values + a.own_rows * kNlmColumns);
+    own_values = values + a.value_rows.rows * row;
+    entering = reinterpret_cast<Own*>(own_values + a.own_rows.rows * kNlmColumns);
     leaving = entering + 2 * kNlmColumns;
     partial = reinterpret_cast<float*>(leaving + 2 * kNlmColumns);
-    totals = partial + 2 * a.warps * kComponents * kNlmColumns;
-    match = reinterpret_cast<Match*>(totals + 2 * kComponents * kNlmColumns);
-    raw = match + a.match_rows * row;
-    history = reinterpret_cast<int4*>(raw + 4 * kNlmColumns);
+    match = reinterpret_cast<Match*>(partial + partials(a) * kComponents * kNlmColumns);
+    raw = match + a.match_rows.rows * row;
+    history = reinterpret_cast<uint2*>(raw + 4 * kNlmColumns);
+  }
+
+  __host__ __device__ static int partials(const NlmArgs& a) {
+    return (a.history > 0 ? 1 : 2) * a.warps;
   }
 };
 
-__device__ __forceinline__ void unpack(int match, int (&out)[1]) {
+// The factors of a pixel's product: with itself in the window, and with `factor` times it as one's
+// own. Of colour, y + u * 2^16 as it is stored is the first factor, and what that adds to y * y is
+// taken off the own u: one operation less than y by itself. All modulo 2^32, as the sums are.
+__device__ __forceinline__ void unpack(unsigned match, unsigned (&out)[1]) {
   out[0] = match;
 }
-__device__ __forceinline__ void unpack(uint2 match, int (&out)[3]) {
-  out[0] = static_cast<int16_t>(match.x & 0xffffu);
-  out[1] = static_cast<int>(match.x) >> 16;
-  out[2] = static_cast<int16_t>(match.y & 0xffffu);
-}
-
-__device__ __forceinline__ void unpack(int4 match, int (&out)[3]) {
+__device__ __forceinline__ void unpack(uint2 match, unsigned (&out)[3]) {
   out[0] = match.x;
-  out[1] = match.y;
-  out[2] = match.z;
+  out[1] = static_cast<unsigned>(static_cast<int>(match.x) >> 16);
+  out[2] = match.y;
 }
-__device__ __forceinline__ int scaled(int match, int factor) {
+__device__ __forceinline__ void unpack(uint4 own, unsigned (&out)[3]) {
+  out[0] = own.x;
+  out[1] = own.y;
+  out[2] = own.z;
+}
+__device__ __forceinline__ unsigned scaled(unsigned match, int factor) {
   return factor * match;
 }
-__device__ __forceinline__ int4 scaled(uint2 match, int factor) {
-  int m[3];
-  unpack(match, m);
-  return make_int4(factor * m[0], factor * m[1], factor * m[2], 0);
+__device__ __forceinline__ uint4 scaled(uint2 match, int factor) {
+  const unsigned y = factor * (match.x & 0xffffu);
+  return {y, factor * static_cast<unsigned>(static_cast<int>(match.x) >> 16) - (y << 16),
+          factor * match.y, 0};
 }
 
-__device__ __forceinline__ void unpack(float2 value, float (&out)[1], int& area) {
+__device__ __forceinline__ void unpack(float2 value, float (&out)[1], unsigned& area) {
   out[0] = value.x;
-  area = __float_as_int(value.y);
+  area = __float_as_uint(value.y);
 }
-__device__ __forceinline__ void unpack(float4 value, float (&out)[3], int& area) {
+__device__ __forceinline__ void unpack(float4 value, float (&out)[3], unsigned& area) {
   out[0] = value.x;
   out[1] = value.y;
   out[2] = value.z;
-  area = __float_as_int(value.w);
+  area = __float_as_uint(value.w);
 }
 
 __device__ __forceinline__ float nlm_weight(const NlmCurve& curve, int distance, float top) {
@@ -115,17 +131,17 @@ __device__ __forceinline__ float nlm_weight(const NlmCurve& curve, int distance,
 
 // box[i] = sum of columns i - kPatch / 2 .. i + kPatch / 2 round this lane's quad. kPatch <= 9,
 // odd.
-template <int kPatch>
-__device__ __forceinline__ void box_sums(const int (&column)[4], int (&box)[4]) {
+template <int kPatch, typename Sum>
+__device__ __forceinline__ void box_sums(const Sum (&column)[4], Sum (&box)[4]) {
   constexpr int kHalf = kPatch / 2;
-  int wide[12];  // columns -4..7
+  Sum wide[12];  // columns -4..7
 #pragma unroll
   for (int i = 0; i < 4; ++i) wide[4 + i] = column[i];
 #pragma unroll
   for (int i = 0; i < kHalf; ++i) wide[8 + i] = __shfl_down_sync(kAllLanes, column[i], 1);
-  int left;
+  Sum left;
   if constexpr (kHalf == 4) {
-    const int quad = column[0] + column[1] + column[2] + column[3];
+    const Sum quad = column[0] + column[1] + column[2] + column[3];
     left = __shfl_up_sync(kAllLanes, quad, 1);
 #pragma unroll
     for (int i = 0; i < 3; ++i) wide[i] = __shfl_up_sync(kAllLanes, column[i], 1);
@@ -145,23 +161,23 @@ __device__ __forceinline__ void box_sums(const int (&column)[4], int (&box)[4]) 
   for (int i = 1; i < 4; ++i) box[i] = box[i - 1] + wide[4 + i + kHalf] - wide[3 + i - kHalf];
 }
 
-__device__ __forceinline__ int pick(const int (&x)[4], int i) {
+__device__ __forceinline__ unsigned pick(const unsigned (&x)[4], int i) {
   return i < 2 ? (i == 0 ? x[0] : x[1]) : (i == 2 ? x[2] : x[3]);
 }
 
 // The sums of columns i - low .. i + high for any patch, as differences of the row's running sums,
 // which a scan makes.
-__device__ __forceinline__ void box_sums_any(int low, int high, const int (&column)[4],
-                                             int (&box)[4]) {
+__device__ __forceinline__ void box_sums_any(int low, int high, const unsigned (&column)[4],
+                                             unsigned (&box)[4]) {
   const int lane = threadIdx.x & 31;
-  const int quad = column[0] + column[1] + column[2] + column[3];
-  int sum = quad;
+  const unsigned quad = column[0] + column[1] + column[2] + column[3];
+  unsigned sum = quad;
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
-    const int other = __shfl_up_sync(kAllLanes, sum, d);
+    const unsigned other = __shfl_up_sync(kAllLanes, sum, d);
     if (lane >= d) sum += other;
   }
-  int before[4] = {sum - quad};  // the sum of all columns before the lane's i-th
+  unsigned before[4] = {sum - quad};  // the sum of all columns before the lane's i-th
 #pragma unroll
   for (int i = 1; i < 4; ++i) before[i] = before[i - 1] + column[i - 1];
 #pragma unroll
@@ -172,18 +188,11 @@ __device__ __forceinline__ void box_sums_any(int low, int high, const int (&colu
   }
 }
 
-// One warp's work on one group of displacements.
-template <int kPatch, int kChannels, int kWeights, int kChunk>
-struct NlmWarp {
-  using Match = typename NlmPixel<kChannels>::Match;
-  using Own = typename NlmPixel<kChannels>::Own;
-  using Value = typename NlmPixel<kChannels>::Value;
-  // Weighted pixels a channel, then sums of weights and largest weights.
-  static constexpr int kComponents = kChannels + 2 * kWeights;
-
-  int column[kChunk][4];  // sums of products of columns over the patch's height, times -2
-  float top[kChunk];      // NlmArgs::top; minus infinity where a displacement is not used
-  int offset[4];          // of the group's window in a row in shared memory, columns 0 to 3
+// Where a warp's group of displacements lies in the window, and which of it count.
+template <int kChunk>
+struct NlmGroup {
+  float top[kChunk];  // NlmArgs::top; minus infinity where a displacement is not used
+  int offset[4];      // of the group's window in a row in shared memory, columns 0 to 3
 
   __device__ void start(const NlmArgs& a, int group) {
     const int first = group % a.chunks * a.chunk, lane = threadIdx.x & 31;
@@ -192,20 +201,57 @@ struct NlmWarp {
     for (int k = 0; k < kChunk; ++k) {
       const int dx = first + k - a.plan.radius;
       top[k] = dx > a.plan.radius || (centre_row && dx == 0) ? -INFINITY : a.top;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) column[k][i] = 0;
     }
 #pragma unroll
     for (int j = 0; j < 4; ++j) offset[j] = lane + quad_index(first + j, a.quads);
   }
+  __device__ int at(int j) const { return offset[j & 3] + (j >> 2); }
+  __device__ float top_of(const NlmArgs&, int k) const { return top[k]; }
+};
+// A whole row of the window.
+template <>
+struct NlmGroup<kNlmRowSide> {
+  float top_of_centre;
 
-  __device__ static void load_own(const Own* row, int (&own)[4][kChannels]) {
+  __device__ void start(const NlmArgs& a, int group) {
+    top_of_centre = group == kNlmRowRadius ? -INFINITY : a.top;
+  }
+  __device__ int at(int j) const {
+    return static_cast<int>(threadIdx.x & 31) + (j & 3) * kNlmRowQuads + (j >> 2);
+  }
+  __device__ float top_of(const NlmArgs& a, int k) const {
+    return k == kNlmRowRadius ? top_of_centre : a.top;
+  }
+};
+
+// One warp's work on one group of displacements.
+template <int kPatch, int kChannels, int kWeights, int kChunk>
+struct NlmWarp : NlmGroup<kChunk> {
+  using Group = NlmGroup<kChunk>;
+  using Match = typename NlmPixel<kChannels>::Match;
+  using Own = typename NlmPixel<kChannels>::Own;
+  using Value = typename NlmPixel<kChannels>::Value;
+  // Weighted pixels a channel, then sums of weights and largest weights.
+  static constexpr int kComponents = kChannels + 2 * kWeights;
+
+  unsigned column[kChunk][4];  // sums of products of columns over the patch's height, times -2
+
+  __device__ void start(const NlmArgs& a, int group) {
+    Group::start(a, group);
+#pragma unroll
+    for (int k = 0; k < kChunk; ++k) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) column[k][i] = 0;
+    }
+  }
+
+  __device__ static void load_own(const Own* row, unsigned (&own)[4][kChannels]) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) unpack(row[i * 32 + (threadIdx.x & 31)], own[i]);
   }
 
-  __device__ __forceinline__ void add_products(int k, const int (&own)[4][kChannels],
-                                               const int (&window)[4][kChannels]) {
+  __device__ __forceinline__ void add_products(int k, const unsigned (&own)[4][kChannels],
+                                               const unsigned (&window)[4][kChannels]) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
 #pragma unroll
@@ -214,26 +260,41 @@ struct NlmWarp {
   }
 
   // Adds one row's products, of the lane's own columns with the ring's row.
-  __device__ __forceinline__ void add_row(const Own* own_row, const Match* row) {
-    int own[4][kChannels], window[4][kChannels];
-    load_own(own_row, own);
+  __device__ __forceinline__ void add_row(const unsigned (&own)[4][kChannels], const Match* row) {
+    unsigned window[4][kChannels];
 #pragma unroll
     for (int j = 0; j < kChunk + 3; ++j) {
-      unpack(row[offset[j & 3] + (j >> 2)], window[j & 3]);
+      unpack(row[this->at(j)], window[j & 3]);
       if (j >= 3) add_products(j - 3, own, window);
     }
   }
+  __device__ __forceinline__ void add_row(const Own* own_row, const Match* row) {
+    unsigned own[4][kChannels];
+    load_own(own_row, own);
+    add_row(own, row);
+  }
+  // The same of a row of match values, times `factor`.
+  __device__ __forceinline__ void add_row(const Match* own_row, int factor, const Match* row) {
+    unsigned own[4][kChannels];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      unpack(scaled(own_row[i * 32 + (threadIdx.x & 31)], factor), own[i]);
+    }
+    add_row(own, row);
+  }
 
-  // Adds the row that completes the patches, and sums the group's weighted pixels of the row of
-  // patch centres into partial[kComponents][128]. The pixels are taken relative to the quad's
-  // first, which keeps a constant picture what it is to the last bit.
+  // Sums the group's weighted pixels of the row of patch centres into partial[kComponents][128].
+  // The pixels are taken relative to the quad's first, which keeps a constant picture what it is to
+  // the last bit. With kCompletes the row that completes the patches is added first.
+  // `before_partial`: called before anything is written there.
+  template <bool kCompletes, typename BeforePartial>
   __device__ __forceinline__ void weigh_row(const NlmArgs& a, const Own* own_row, const Match* row,
                                             const Value* own_values, const Value* values,
-                                            float* partial) {
+                                            float* partial, const BeforePartial& before_partial) {
     const int lane = threadIdx.x & 31;
-    int own[4][kChannels], window[4][kChannels], own_area[4], area[4];
+    unsigned own[4][kChannels], window[4][kChannels], own_area[4], area[4];
     float anchor[kChannels], pixel[4][kChannels];
-    load_own(own_row, own);
+    if constexpr (kCompletes) load_own(own_row, own);
 #pragma unroll
     for (int i = 0; i < 4; ++i) unpack(own_values[i * 32 + lane], pixel[i], own_area[i]);
 #pragma unroll
@@ -242,14 +303,14 @@ struct NlmWarp {
     int largest[kWeights][4] = {}, before[kWeights][4];
 #pragma unroll
     for (int j = 0; j < kChunk + 3; ++j) {
-      const int at = offset[j & 3] + (j >> 2), k = j - 3;
-      unpack(row[at], window[j & 3]);
+      const int at = this->at(j), k = j - 3;
+      if constexpr (kCompletes) unpack(row[at], window[j & 3]);
       unpack(values[at], pixel[j & 3], area[j & 3]);
 #pragma unroll
       for (int c = 0; c < kChannels; ++c) pixel[j & 3][c] -= anchor[c];
       if (k < 0) continue;
-      add_products(k, own, window);
-      int box[4];
+      if constexpr (kCompletes) add_products(k, own, window);
+      unsigned box[4];
       if constexpr (kPatch > 0) {
         box_sums<kPatch>(column[k], box);
       } else {
@@ -257,10 +318,10 @@ struct NlmWarp {
       }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int q = (k + i) & 3, distance = box[i] + own_area[i] + area[q];
+        const int q = (k + i) & 3, distance = static_cast<int>(box[i] + own_area[i] + area[q]);
         float weight[kWeights];
-        weight[0] = nlm_weight(a.luma, distance, top[k]);
-        if constexpr (kWeights == 2) weight[1] = nlm_weight(a.chroma, distance, top[k]);
+        weight[0] = nlm_weight(a.luma, distance, this->top_of(a, k));
+        if constexpr (kWeights == 2) weight[1] = nlm_weight(a.chroma, distance, this->top_of(a, k));
 #pragma unroll
         for (int c = 0; c < kChannels; ++c) {
           sum[c][i] = fmaf(weight[c == 0 ? 0 : kWeights - 1], pixel[q][c], sum[c][i]);
@@ -277,6 +338,7 @@ struct NlmWarp {
         }
       }
     }
+    before_partial();
     const auto put = [&](int component, float x, float y, float z, float w) {
       reinterpret_cast<float4*>(partial + component * kNlmColumns)[lane] = make_float4(x, y, z, w);
     };

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// Non-Local Means with a search window of kNlmRowSide, which is what all qualities but fast have:
+// as warp.cuh and kernel.cuh say, but a warp takes a whole row of the window, so that what a row
+// costs beside its displacements is shared by three times as many of them, and three warps are a
+// team, which walks down a strip on its own. Nobody waits for more than two others, and where a
+// picture is too small for all teams of a card, they share the passes over the window, too: then
+// every pass leaves sums of its own, which another kernel adds.
+#pragma once
+
+#include "cuda/runtime/launch.h"
+#include "warp.cuh"
+
+namespace grainless::cuda {
+
+// A team's shared memory.
+template <int kChannels>
+struct NlmTeamShared {
+  using Match = typename NlmPixel<kChannels>::Match;
+  using Value = typename NlmPixel<kChannels>::Value;
+  static constexpr int kComponents = kChannels + 2;
+  static constexpr int kColumns = 4 * kNlmRowQuads;
+  static constexpr int kValueRows = 4, kOwnRows = 4;
+
+  Value* values;      // ring of kValueRows rows, [kColumns]
+  Value* own_values;  // ring of kOwnRows rows, [128]
+  float* partial;     // [kNlmTeam][kComponents][128]
+  Match* match;       // ring of match_rows() rows, [kColumns]
+  Match* own;         // [2][entering, leaving][128]
+
+  // From the one that leaves the first patch to the one that is fetched for the next step.
+  __host__ __device__ static constexpr int match_rows(int patch) { return patch + kNlmTeam + 1; }
+  __host__ __device__ static constexpr size_t bytes(int patch) {
+    return sizeof(Value) * (kValueRows * kColumns + kOwnRows * kNlmColumns) +
+           sizeof(float) * kNlmTeam * kComponents * kNlmColumns +
+           sizeof(Match) * (match_rows(patch) * kColumns + 4 * kNlmColumns);
+  }
+
+  __device__ NlmTeamShared(void* memory, int patch) {
+    values = static_cast<Value*>(memory);
+    own_values = values + kValueRows * kColumns;
+    partial = reinterpret_cast<float*>(own_values + kOwnRows * kNlmColumns);
+    match = reinterpret_cast<Match*>(partial + kNlmTeam * kComponents * kNlmColumns);
+    own = match + match_rows(patch) * kColumns;
+  }
+};
+
+// What a pixel becomes. `sum`: weighted pixels less the anchor a channel, weights, largest weight.
+template <int kChannels>
+__device__ __forceinline__ void finish_pixel(const NlmArgs& a, int x, int y,
+                                             const float (&sum)[kChannels + 2],
+                                             const float (&own)[kChannels],
+                                             const float (&anchor)[kChannels]) {
+  const float one = nlm_weight(a.luma, 0, a.top);
+  const float all =
+      sum[kChannels] + (a.plan.centre.own * one + a.plan.centre.of_largest * sum[kChannels + 1]);
+  const size_t at = static_cast<size_t>(y) * a.target.stride + x;
+  if (a.totals != 0) {
+    a.target.plane(0)[at] = all > 0.0f ? 1.0f / all : 0.0f;
+    return;
+  }
+#pragma unroll
+  for (int c = 0; c < kChannels; ++c) {
+    const float change =
+        fmaf(anchor[c] - own[c], sum[kChannels], sum[c]) / (all > 0.0f ? all : 1.0f);
+    a.target.plane(c)[at] = own[c] + change;
+  }
+}
+
+// One team's walk in one pass, over kNlmTeam rows of displacements. Rows and steps are NlmWalk's.
+// The last warp fetches, the others add the sums.
+template <int kPatch, int kChannels>
+struct NlmTeamWalk {
+  using Warp = NlmWarp<kPatch, kChannels, 1, kNlmRowSide>;
+  using Shared = NlmTeamShared<kChannels>;
+  using Match = typename Warp::Match;
+  using Value = typename Warp::Value;
+  static constexpr int kComponents = Warp::kComponents, kColumns = Shared::kColumns;
+
+  const NlmArgs& a;
+  Shared shared;
+  int team, warp, lane;
+  int strip, first_row, rows;
+  int pass;
+
+  __device__ int patch() const { return kPatch > 0 ? kPatch : a.plan.patch; }
+  __device__ int first_dy() const { return pass * kNlmTeam - kNlmRowRadius; }
+  __device__ Match* match_row(int index) const {
+    return shared.match + static_cast<unsigned>(index) % Shared::match_rows(patch()) * kColumns;
+  }
+  __device__ Value* value_row(int index) const {
+    return shared.values + (index & (Shared::kValueRows - 1)) * kColumns;
+  }
+  __device__ Value* own_values(int t) const {
+    return shared.own_values + (t & (Shared::kOwnRows - 1)) * kNlmColumns;
+  }
+  __device__ Match* own(int t, int leaving) const {
+    return shared.own + ((t & 1) * 2 + leaving) * kNlmColumns;
+  }
+
+  __device__ void sync() const {
+    asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(kNlmTeam * 32) : "memory");
+  }
+
+  template <int kQuads, typename T>
+  __device__ void fetch(const void* plane, int row, int column, T* to) const {
+    const T* from = static_cast<const T*>(plane) + static_cast<size_t>(row) * a.pitch +
+                    strip * a.strip_step + column;
+    fetch_row(from, 4 * kQuads, kQuads, to);
+  }
+  __device__ void fetch_match(int index) const {
+    const int row = first_row + kNlmRowRadius + first_dy() + index;
+    fetch<kNlmRowQuads>(a.match, row, 0, match_row(index));
+  }
+  __device__ void fetch_values(int index) const {
+    const int row = first_row + kNlmRowRadius + a.low + first_dy() + index;
+    fetch<kNlmRowQuads>(a.values, row, 0, value_row(index));
+  }
+  __device__ void fetch_own(int t, int leaving) const {
+    const int row = first_row + kNlmRowRadius + t - (leaving != 0 ? patch() : 0);
+    fetch<32>(a.match, row, kNlmRowRadius, own(t, leaving));
+  }
+  __device__ void fetch_own_values(int t) const {
+    const int row = first_row + kNlmRowRadius + t - a.high;
+    fetch<32>(a.values, row, kNlmRowRadius, own_values(t));
+  }
+
+  // What must be there before step 0.
+  __device__ void prepare() const {
+    fetch_match(warp);
+    fetch_values(warp);
+    if (warp == 0) fetch_own(0, 0);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    sync();
+  }
+
+  // Has the sums of row y that the passes before left brought near.
+  __device__ void prefetch_sums(int y) const {
+    constexpr int kLine = 32;  // floats
+    if (lane >= kComponents * kNlmColumns / kLine) return;
+    const float* sums = a.sums + lane / (kNlmColumns / kLine) * a.sums_plane +
+                        (static_cast<size_t>(first_row + y) * a.strips + strip) * kNlmColumns +
+                        lane % (kNlmColumns / kLine) * kLine;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(sums));
+  }
+
+  // What step t + 1 needs.
+  __device__ __forceinline__ void fetch_next(int t) const {
+    const int y = t - patch() + 1;
+    fetch_match(t + kNlmTeam);
+    fetch_own(t + 1, 0);
+    if (y + 1 > 0) fetch_own(t + 1, 1);
+    if (y + 1 >= 0) fetch_own_values(t + 1);
+    if (y >= 0) {
+      fetch_values(y + kNlmTeam);
+      if (pass > 0 && a.parts == 1) prefetch_sums(y);
+    }
+  }
+
+  __device__ void run() const {
+    Warp work;
+    work.start(a, pass * kNlmTeam + warp);
+    prepare();
+    const int steps = rows + patch() - 1;
+    for (int t = 0; t <= steps; ++t) {
+      const int y = t - patch() + 1;
+      if (warp == kNlmTeam - 1) {
+        if (t + 1 < steps) fetch_next(t);
+        __pipeline_commit();
+      } else {
+        if (y > 0) add_partial(y - 1, own_values(t - 1));
+      }
+      if (t < steps) {
+        if (y > 0) work.add_row(own(t, 1), 2, match_row(t + warp - patch()));
+        work.add_row(own(t, 0), -2, match_row(t + warp));
+        if (y >= 0) {
+          float* const partial = shared.partial + warp * kComponents * kNlmColumns;
+          work.template weigh_row<false>(a, nullptr, nullptr, own_values(t), value_row(y + warp),
+                                         partial, [this] { sync(); });
+        }
+      }
+      __pipeline_wait_prior(0);
+      sync();
+    }
+  }
+
+  // One of the first two warps adds the team's sums of its half of row y, two columns a lane, to
+  // those of the passes before, or finishes them.
+  __device__ __forceinline__ void add_partial(int y, const Value* own_row) const {
+    const bool apart = a.parts > 1, last = pass == kNlmPasses - 1;
+    const int half = kNlmColumns / 2 - a.lead;
+    if (2 * lane >= half) return;
+    const int column = a.lead + warp * half + 2 * lane;
+    const float* from = shared.partial + column;
+    float* const stored = a.sums + (apart ? pass * kComponents * a.sums_plane : 0) +
+                          (static_cast<size_t>(first_row + y) * a.strips + strip) * kNlmColumns +
+                          column;
+    float2 before[kComponents] = {}, sum[kComponents];
+    if (!apart && pass > 0) {
+#pragma unroll
+      for (int c = 0; c < kComponents; ++c) before[c] = pair_at(stored + c * a.sums_plane);
+    }
+#pragma unroll
+    for (int c = 0; c < kComponents; ++c, from += kNlmColumns) {
+      sum[c] = pair_at(from);
+#pragma unroll
+      for (int w = 1; w < kNlmTeam; ++w) {
+        sum[c] = added(c, sum[c], pair_at(from + w * kComponents * kNlmColumns));
+      }
+      sum[c] = added(c, before[c], sum[c]);
+    }
+    if (!last || apart) {
+#pragma unroll
+      for (int c = 0; c < kComponents; ++c) {
+        *reinterpret_cast<float2*>(stored + c * a.sums_plane) = sum[c];
+      }
+      return;
+    }
+    float one[kComponents];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+#pragma unroll
+      for (int c = 0; c < kComponents; ++c) one[c] = i == 0 ? sum[c].x : sum[c].y;
+      finish(y, column + i, own_row, one);
+    }
+  }
+
+  __device__ void finish(int y, int column, const Value* own_row,
+                         const float (&sum)[kComponents]) const {
+    const int x = a.x0 + kNlmRowRadius + strip * a.strip_step + column - a.target.rect.x;
+    if (x < 0 || x >= a.target.rect.width) return;
+    float own[kChannels], anchor[kChannels];
+    unsigned area;
+    unpack(own_row[quad_index(column & ~3, 32)], anchor, area);
+    unpack(own_row[quad_index(column, 32)], own, area);
+    finish_pixel<kChannels>(a, x, first_row + y, sum, own, anchor);
+  }
+
+  static __device__ __forceinline__ float2 pair_at(const float* at) {
+    return *reinterpret_cast<const float2*>(at);
+  }
+  static __device__ __forceinline__ float2 added(int component, float2 x, float2 y) {
+    return component < kChannels + 1 ? make_float2(x.x + y.x, x.y + y.y)
+                                     : make_float2(fmaxf(x.x, y.x), fmaxf(x.y, y.y));
+  }
+};
+
+template <int kPatch, int kChannels>
+__global__ void __launch_bounds__(32 * kNlmTeam * kNlmTeams, 1) nlm_rows_kernel(const NlmArgs a) {
+  extern __shared__ uint4 memory[];
+  using Walk = NlmTeamWalk<kPatch, kChannels>;
+  using Shared = NlmTeamShared<kChannels>;
+  const int warp = __shfl_sync(kAllLanes, threadIdx.x / 32, 0), team = warp / kNlmTeam;
+  const int unit = (a.first_block + blockIdx.x) * a.teams + team;
+  if (unit >= a.units) return;
+  const int part = unit % a.parts, band = unit / a.parts / a.strips;
+  const int first_row = band * a.block_rows;
+  const int patch = kPatch > 0 ? kPatch : a.plan.patch;
+  void* const own_memory = reinterpret_cast<char*>(memory) + team * Shared::bytes(patch);
+  const int passes = kNlmPasses / a.parts;
+  for (int pass = part * passes; pass < (part + 1) * passes; ++pass) {
+    const Walk walk{a,
+                    Shared(own_memory, patch),
+                    team,
+                    warp - team * kNlmTeam,
+                    static_cast<int>(threadIdx.x & 31),
+                    unit / a.parts % a.strips,
+                    first_row,
+                    min(a.block_rows, a.target.rect.height - first_row),
+                    pass};
+    walk.run();
+  }
+}
+
+// Where every pass left sums of its own: a warp adds those of a strip's row, a quad a lane.
+constexpr int kAddRows = 4;  // of a block
+template <int kChannels>
+__global__ void __launch_bounds__(32 * kAddRows) nlm_add_passes_kernel(const NlmArgs a) {
+  constexpr int kComponents = kChannels + 2;
+  const int first = 4 * threadIdx.x, strip = blockIdx.x, y = blockIdx.y * kAddRows + threadIdx.y;
+  if (first < a.lead || first >= kNlmColumns - a.lead || y >= a.target.rect.height) return;
+  const float* stored = a.sums + (static_cast<size_t>(y) * a.strips + strip) * kNlmColumns + first;
+  float sum[kComponents][4] = {};
+#pragma unroll
+  for (int pass = 0; pass < kNlmPasses; ++pass) {
+#pragma unroll
+    for (int c = 0; c < kComponents; ++c, stored += a.sums_plane) {
+      const float4 of_pass = *reinterpret_cast<const float4*>(stored);
+      const float x[4] = {of_pass.x, of_pass.y, of_pass.z, of_pass.w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        sum[c][i] = c < kChannels + 1 ? sum[c][i] + x[i] : fmaxf(sum[c][i], x[i]);
+      }
+    }
+  }
+  using Value = typename NlmPixel<kChannels>::Value;
+  const Value* values = static_cast<const Value*>(a.values) +
+                        static_cast<size_t>(y + kNlmRowRadius + a.low) * a.pitch +
+                        strip * a.strip_step + kNlmRowRadius + first;
+  float own[kChannels], anchor[kChannels], one[kComponents];
+  unsigned area;
+  unpack(values[0], anchor, area);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int x = a.x0 + kNlmRowRadius + strip * a.strip_step + first + i - a.target.rect.x;
+    if (x < 0 || x >= a.target.rect.width) continue;
+    unpack(values[i], own, area);
+#pragma unroll
+    for (int c = 0; c < kComponents; ++c) one[c] = sum[c][i];
+    finish_pixel<kChannels>(a, x, y, one, own, anchor);
+  }
+}
+
+template <int kChannels>
+void nlm_add_passes_of(const NlmArgs& a, cudaStream_t stream) {
+  const dim3 blocks(a.strips, (a.target.rect.height + kAddRows - 1) / kAddRows);
+  launch("Non-Local Means, sums", nlm_add_passes_kernel<kChannels>,
+         {blocks, dim3(32, kAddRows), 0, stream}, a);
+}
+
+template <int kChannels>
+NlmKernel nlm_rows_for(int patch) {
+  switch (patch) {
+    case 3:
+      return nlm_rows_kernel<3, kChannels>;
+    case 5:
+      return nlm_rows_kernel<5, kChannels>;
+    case 7:
+      return nlm_rows_kernel<7, kChannels>;
+    case 9:
+      return nlm_rows_kernel<9, kChannels>;
+    default:
+      return nlm_rows_kernel<0, kChannels>;
+  }
+}
+
+}  // namespace grainless::cuda
