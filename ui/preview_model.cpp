@@ -128,7 +128,8 @@ std::optional<PreviewModel::Planned> PreviewModel::plan() const {
   const bool small = planned.job.rect.area() <= kLargestJob;
   if (small && exact_seconds(planned.job.rect) <= kPrompt) return planned;
   if (!picture_.has_coarse(visible, settings_)) return coarse_job(visible);
-  planned.at = last_change_ + kRest;
+  // The window has just opened: no slider moves, and on a card the work is quick, as it will show.
+  planned.at = exact_cost_ ? last_change_ + kRest : last_change_;
   planned.job.rect = intersect(pixels_of(next_part(missing)), image);
   return planned;
 }

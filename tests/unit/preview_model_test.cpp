@@ -150,6 +150,19 @@ TEST(PreviewModel, ASlowDeviceIsCoarseFirst) {
   }
 }
 
+// What nothing is known of yet may be a card, which takes a tenth of the rest.
+TEST(PreviewModel, TheFirstExactWorkWaitsForNothingButTheCoarseAnswer) {
+  PreviewModel model = model_of(4000, 3000);
+  const auto coarse = model.due(PreviewModel::kDelay);
+  ASSERT_TRUE(coarse && coarse->coarse);
+  model.start(*coarse);
+  EXPECT_TRUE(model.finished(answer_to(*coarse, kCard)));
+  const auto exact = model.due(PreviewModel::kDelay + 1);
+  ASSERT_TRUE(exact);
+  EXPECT_FALSE(exact->coarse);
+  EXPECT_TRUE(exact->rect.contains(model.view().visible()));
+}
+
 TEST(PreviewModel, PartsStartInTheMiddleAndCoverAll) {
   PreviewModel model = model_of(4000, 3000);
   int64_t now = 0;
