@@ -57,7 +57,9 @@ test_cross() { # TARGET [--compile [TARGET of ninja…] | ARGUMENT of meson test
         return
     fi
     if ((!$#)); then set -- --suite unit --suite contract; fi
-    if [[ $target == windows ]]; then "$checkout/tools/dev/wine.sh" --stay >/dev/null 2>&1; fi
+    if [[ $target == windows ]]; then
+        "$checkout/tools/dev/wine.sh" --stay || die "Wine did not start: its folder is $folder/wine"
+    fi
     # Meson builds what the chosen tests need.
     step "compiling for $target, and testing"
     meson test -C "$folder/meson" --print-errorlogs --timeout-multiplier 10 "$@"
