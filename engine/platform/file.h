@@ -24,6 +24,7 @@ struct FileInfo {
   FileKind kind;
   uint64_t bytes;
   FileId id;
+  int64_t changed;  // when its content was last written, as finely as the system keeps it
 };
 
 // Of what stands at the path, behind links.

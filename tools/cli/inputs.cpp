@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "engine/boundary/status.h"
+#include "engine/platform/file.h"
 #include "tools/image_io/files.h"
 
 namespace grainless::tools {
@@ -26,10 +27,9 @@ std::vector<std::string> read_lines(std::istream& stream) {
 }
 
 // None for a file that is missing.
-std::optional<fs::file_time_type> changed(const std::string& path) {
-  std::error_code error;
-  const fs::file_time_type time = fs::last_write_time(path, error);
-  return error ? std::nullopt : std::optional(time);
+std::optional<int64_t> changed(const std::string& path) {
+  const std::optional<FileInfo> info = file_info(path);
+  return info ? std::optional(info->changed) : std::nullopt;
 }
 
 bool parse_number(std::string_view text, int64_t& number) {
@@ -74,7 +74,7 @@ std::vector<Job> part_of(const std::vector<Job>& jobs, const Part& part) {
 
 std::vector<Job> unfinished(const std::vector<Job>& jobs,
                             const std::vector<std::string>& settings) {
-  std::optional<fs::file_time_type> newest;
+  std::optional<int64_t> newest;
   for (const std::string& file : settings) newest = std::max(newest, changed(file));
   std::vector<Job> chosen;
   for (const Job& job : jobs) {

@@ -109,7 +109,8 @@ std::optional<FileInfo> file_info(const std::string& path) {
   const FileKind kind = S_ISREG(info.st_mode)   ? FileKind::kRegular
                         : S_ISDIR(info.st_mode) ? FileKind::kFolder
                                                 : FileKind::kOther;
-  return FileInfo{kind, static_cast<uint64_t>(info.st_size), {info.st_dev, info.st_ino}};
+  const int64_t changed = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  return FileInfo{kind, static_cast<uint64_t>(info.st_size), {info.st_dev, info.st_ino}, changed};
 }
 
 FilePointer open_to_read(const std::string& path) {

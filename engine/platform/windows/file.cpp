@@ -119,9 +119,13 @@ std::optional<FileInfo> file_info(const std::string& path) {
   const FileKind kind = kind_of(file, info.dwFileAttributes);
   CloseHandle(file);
   const auto joined = [](DWORD high, DWORD low) { return uint64_t{high} << 32 | low; };
+  // Of 100 ns, where std::filesystem tells seconds.
+  const uint64_t changed =
+      joined(info.ftLastWriteTime.dwHighDateTime, info.ftLastWriteTime.dwLowDateTime);
   return FileInfo{kind,
                   joined(info.nFileSizeHigh, info.nFileSizeLow),
-                  {info.dwVolumeSerialNumber, joined(info.nFileIndexHigh, info.nFileIndexLow)}};
+                  {info.dwVolumeSerialNumber, joined(info.nFileIndexHigh, info.nFileIndexLow)},
+                  static_cast<int64_t>(changed)};
 }
 
 FilePointer open_to_read(const std::string& path) {
