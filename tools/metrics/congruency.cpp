@@ -2,6 +2,7 @@
 #include "congruency.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -40,12 +41,14 @@ inline constexpr float kCutoff = 0.45F;  // cycles a pixel
 inline constexpr int32_t kCutoffOrder = 15;
 inline constexpr double kNoiseDeviations = 2, kNoiseShare = 1 / 1.7;
 
-// Where the filters of one row of frequencies (fx, fy[]) go, a part each of a block's columns.
+// Where the filters of one row of frequencies (fx, fy[]) go, a part each of a block's columns, and
+// those of (-fx, fy[]).
 struct FilterRow {
-  float fx, share;
+  float fx, share;  // fx: 0..1/2, where 1/2 stands for -1/2 alone
   const float* fy;  // kFourierLanes of them
   float *radial[kScales], *angular[kOrientations];
-  // Powers of white noise: of the finest scale, and of the sum of the even filters.
+  ptrdiff_t opposite;  // floats from there to the other row
+  // Powers of white noise in both: of the finest scale, and of the sum of the even filters.
   float finest[kOrientations], even[kOrientations];
 };
 
@@ -75,26 +78,41 @@ HWY_INLINE V bell(V distance, float deviation) {
   return hn::Exp(d, hn::Mul(hn::Set(d, -0.5F), hn::Mul(share, share)));
 }
 
-// To the direction of an orientation's filter.
-HWY_INLINE V angle_to(V angle, int32_t orientation) {
+// Bells whose centres are `step` apart have ratios whose own ratio is the same everywhere:
+// bell(x - k step) = bell(x) ratio(x)^k bell(k step), so that two exponentials do for all.
+HWY_INLINE V ratio(V distance, float step, float deviation) {
   const D d;
-  constexpr float kPi = std::numbers::pi_v<float>;
-  const float direction = kPi * static_cast<float>(orientation) / kOrientations;
-  const V turn = hn::Sub(angle, hn::Set(d, direction));
-  const V once_more = hn::Add(turn, hn::Set(d, 2 * kPi));
-  return hn::IfThenElse(hn::Lt(turn, hn::Set(d, -kPi)), once_more, turn);
+  return hn::Exp(d, hn::Mul(distance, hn::Set(d, step / (deviation * deviation))));
 }
 
-// Of the opposite frequency, where that of 1/2 along an axis is its own opposite.
-HWY_INLINE V angle_behind(V x, V y, V angle) {
+HWY_INLINE V share_of(int32_t k, float step, float deviation) {
+  const float share = static_cast<float>(k) * step / deviation;
+  return hn::Set(D(), std::exp(-0.5F * share * share));
+}
+
+constexpr int32_t kDirections = 2 * kOrientations;
+
+// Around each direction, for angles of -pi/2..pi/2, by the shorter way round.
+HWY_INLINE void around_directions(V angle, V (&bells)[kDirections]) {
   const D d;
-  constexpr float kPi = std::numbers::pi_v<float>;
-  const V half = hn::Set(d, -0.5F), pi = hn::Set(d, kPi);
-  const auto edge_x = hn::Eq(x, half), edge_y = hn::Eq(y, half);
-  if (hn::AllFalse(d, hn::Or(edge_x, edge_y))) {
-    return hn::Sub(angle, hn::CopySign(pi, angle));
-  }
-  return hn::Atan2(d, hn::IfThenElse(edge_y, hn::Neg(y), y), hn::IfThenElse(edge_x, x, hn::Neg(x)));
+  constexpr float kStep = std::numbers::pi_v<float> / kOrientations;
+  const V middle = bell(angle, kAngularDeviation);
+  const V left = ratio(angle, kStep, kAngularDeviation), right = hn::Div(hn::Set(d, 1.0F), left);
+  const V left2 = hn::Mul(left, left), right2 = hn::Mul(right, right);
+  const V left3 = hn::Mul(left2, left), right3 = hn::Mul(right2, right);
+  const V left4 = hn::Mul(left2, left2), right4 = hn::Mul(right2, right2);
+  const auto at = [&](int32_t k, V power) HWY_ATTR {
+    return hn::Mul(hn::Mul(middle, power), share_of(k, kStep, kAngularDeviation));
+  };
+  static_assert(kDirections == 8);
+  bells[0] = middle;
+  bells[1] = at(1, left);
+  bells[2] = at(2, left2);
+  bells[3] = hn::Max(at(3, left3), at(5, hn::Mul(right4, right)));
+  bells[4] = hn::Max(at(4, left4), at(4, right4));
+  bells[5] = hn::Max(at(3, right3), at(5, hn::Mul(left4, left)));
+  bells[6] = at(2, right2);
+  bells[7] = at(1, right);
 }
 
 // To the power of kCutoffOrder, 15.
@@ -104,47 +122,78 @@ HWY_INLINE V power_of_order(V v) {
   return hn::Mul(hn::Mul(sixth, sixth), third);
 }
 
-HWY_INLINE float sum_of(V v) {
-  return hn::ReduceSum(D(), v);
+// Of all scales; 0 for frequency 0, and for what pads (a frequency of 1).
+HWY_INLINE void radial_filters(V x, V y, V (&filters)[kScales]) {
+  const D d;
+  const V square = hn::MulAdd(x, x, hn::Mul(y, y));
+  const auto none = hn::Or(hn::Eq(square, hn::Zero(d)), hn::Eq(y, hn::Set(d, 1.0F)));
+  const V corners = power_of_order(hn::Mul(square, hn::Set(d, 1 / (kCutoff * kCutoff))));
+  const V low_pass = hn::Div(hn::Set(d, 1.0F), hn::Add(hn::Set(d, 1.0F), corners));
+  const V some = hn::IfThenElse(none, hn::Set(d, 1.0F), square);
+  constexpr float kOctave = std::numbers::ln2_v<float>;
+  const V octaves =
+      hn::MulAdd(hn::Set(d, 0.5F), hn::Log(d, some), hn::Set(d, std::log(kFinestPeriod)));
+  const V coarser = ratio(hn::Neg(octaves), kOctave, kRadialDeviation);
+  V power = hn::IfThenZeroElse(none, hn::Mul(bell(octaves, kRadialDeviation), low_pass));
+  for (int32_t s = 0; s < kScales; ++s) {
+    filters[s] = hn::Mul(power, share_of(s, kOctave, kRadialDeviation));
+    power = hn::Mul(power, coarser);
+  }
 }
 
-// Frequencies in cycles a pixel. Frequency 0, and what pads (a frequency of 1), gives 0.
+// Adds the powers of a column's parts of all orientations.
+struct NoisePowers {
+  V finest[kOrientations], even[kOrientations];
+
+  HWY_INLINE NoisePowers() {
+    for (int32_t o = 0; o < kOrientations; ++o) finest[o] = even[o] = hn::Zero(D());
+  }
+  // behind: the angular filter of the opposite frequency.
+  HWY_INLINE void add(int32_t o, V first, V all, V angular, V behind) {
+    const V a = hn::Mul(first, angular), b = hn::Mul(all, hn::Add(angular, behind));
+    finest[o] = hn::MulAdd(a, a, finest[o]);
+    even[o] = hn::MulAdd(b, b, even[o]);
+  }
+};
+
+// Frequencies in cycles a pixel. To the other side of an axis a direction k becomes 4 - k or -k,
+// and the opposite one 4 + k; of frequencies of 1/2, which are as well -1/2, only the other
+// coordinate changes its sign.
 void filters_of(FilterRow& row) {
   const D d;
-  const V x = hn::Set(d, row.fx);
-  V finest[kOrientations], even[kOrientations];
-  for (int32_t o = 0; o < kOrientations; ++o) finest[o] = even[o] = hn::Zero(d);
+  const V x = hn::Set(d, row.fx), share = hn::Set(d, row.share);
+  const bool edge = row.fx == 0.5F;
+  NoisePowers powers;
   for (ptrdiff_t i = 0; i < kFourierLanes; i += static_cast<ptrdiff_t>(hn::Lanes(d))) {
     const V y = hn::LoadU(d, row.fy + i);
-    const V square = hn::MulAdd(x, x, hn::Mul(y, y));
-    const auto none = hn::Or(hn::Eq(square, hn::Zero(d)), hn::Eq(y, hn::Set(d, 1.0F)));
-    const V log_radius = hn::Mul(hn::Set(d, 0.5F), hn::Log(d, square));
-    const V corners = power_of_order(hn::Mul(square, hn::Set(d, 1 / (kCutoff * kCutoff))));
-    const V low_pass = hn::Div(hn::Set(d, 1.0F), hn::Add(hn::Set(d, 1.0F), corners));
-    V first = hn::Zero(d), all = first;
+    V radial[kScales], bells[kDirections];
+    radial_filters(x, y, radial);
+    around_directions(hn::Atan2(d, hn::Neg(y), x), bells);
+    V all = hn::Zero(d);
     for (int32_t s = 0; s < kScales; ++s) {
-      const V centre = hn::Set(d, -std::log(kFinestPeriod * static_cast<float>(1 << s)));
-      const V distance = hn::Sub(log_radius, centre);
-      const V radial =
-          hn::IfThenZeroElse(none, hn::Mul(bell(distance, kRadialDeviation), low_pass));
-      hn::Store(radial, d, row.radial[s] + i);
-      if (s == 0) first = radial;
-      all = hn::Add(all, radial);
+      hn::Store(radial[s], d, row.radial[s] + i);
+      hn::Store(radial[s], d, row.radial[s] + row.opposite + i);
+      all = hn::Add(all, radial[s]);
     }
-    const V angle = hn::Atan2(d, hn::Neg(y), x);
-    const V behind = angle_behind(x, y, angle);
+    const auto edge_y = hn::Eq(y, hn::Set(d, -0.5F));
     for (int32_t o = 0; o < kOrientations; ++o) {
-      const V angular = bell(angle_to(angle, o), kAngularDeviation);
-      const V mirrored = bell(angle_to(behind, o), kAngularDeviation);
-      hn::Store(hn::Mul(angular, hn::Set(d, row.share)), d, row.angular[o] + i);
-      const V a = hn::Mul(first, angular), b = hn::Mul(all, hn::Add(angular, mirrored));
-      finest[o] = hn::MulAdd(a, a, finest[o]);
-      even[o] = hn::MulAdd(b, b, even[o]);
+      const V here = bells[o], turned = bells[4 - o];
+      const V behind = bells[o + 4], below = bells[(8 - o) % 8];
+      if (!edge) {
+        hn::Store(hn::Mul(here, share), d, row.angular[o] + i);
+        powers.add(o, radial[0], all, here, hn::IfThenElse(edge_y, turned, behind));
+      }
+      if (row.fx > 0) {
+        hn::Store(hn::Mul(turned, share), d, row.angular[o] + row.opposite + i);
+        const V sideways = edge ? turned : here;
+        powers.add(o, radial[0], all, turned,
+                   hn::IfThenElse(edge_y, sideways, edge ? behind : below));
+      }
     }
   }
   for (int32_t o = 0; o < kOrientations; ++o) {
-    row.finest[o] = sum_of(finest[o]);
-    row.even[o] = sum_of(even[o]) / 4;
+    row.finest[o] = hn::ReduceSum(d, powers.finest[o]);
+    row.even[o] = hn::ReduceSum(d, powers.even[o]) / 4;
   }
 }
 
@@ -239,31 +288,40 @@ float frequency(int32_t number, int32_t size) {
   return float(2 * number < size ? number : number - size) / float(size);
 }
 
-// The element of this rank, from 0 on, and the next one of values in any order, which are lost. A
-// few of the values say between which two both nearly always are: others are left out, then.
+// The element of this rank, from 0 on, and the next one of values in any order. Counts by the upper
+// bits (quarters of octaves, of floats) say between which two both are: others are left out.
 std::pair<uint32_t, uint32_t> elements(std::span<const uint32_t> values, size_t rank) {
-  constexpr size_t kSamples = 512, kMargin = 68;  // six deviations, were they independent
-  std::vector<uint32_t> some(kSamples), rest, closer;
-  while (values.size() > 8 * kSamples) {
-    for (size_t i = 0; i < kSamples; ++i) some[i] = values[i * values.size() / kSamples];
-    const size_t middle = rank * kSamples / values.size();
-    const auto bound = [&](size_t at) {
-      std::nth_element(some.begin(), some.begin() + ptrdiff_t(at), some.end());
-      return some[at];
-    };
-    const uint32_t low = bound(middle > kMargin ? middle - kMargin : 0);
-    const uint32_t high = bound(std::min(middle + kMargin, kSamples - 1));
-    const size_t below = HWY_DYNAMIC_DISPATCH(select_between)(values, low, high, closer);
-    const bool missed = below > rank || rank + 1 - below >= closer.size();
-    if (missed || closer.size() == values.size()) break;
-    rank -= below;
-    std::swap(rest, closer);
-    values = rest;
+  constexpr size_t kFew = 512;
+  constexpr int kShift = 21;
+  std::vector<uint32_t> rest;
+  if (values.size() <= kFew) {
+    rest.assign(values.begin(), values.end());
+  } else {
+    // Two tables, as neighbours are often equal, and a counter waits for itself.
+    std::array<uint32_t, size_t{1} << (32 - kShift)> counts{}, more{};
+    size_t i = 0;
+    for (; i + 2 <= values.size(); i += 2) {
+      ++counts[values[i] >> kShift];
+      ++more[values[i + 1] >> kShift];
+    }
+    if (i < values.size()) ++counts[values[i] >> kShift];
+    size_t sum = 0;
+    uint32_t low = 0;
+    while (sum + counts[low] + more[low] <= rank) {
+      sum += counts[low] + more[low];
+      ++low;
+    }
+    uint32_t high = low;
+    for (size_t next = sum; high + 1 < counts.size(); ++high) {
+      next += counts[high] + more[high];
+      if (next > rank + 1) break;
+    }
+    const uint32_t last = (high << kShift) + ((uint32_t{1} << kShift) - 1);
+    rank -= HWY_DYNAMIC_DISPATCH(select_between)(values, low << kShift, last, rest);
   }
-  std::vector<uint32_t> last(values.begin(), values.end());
-  const auto at = last.begin() + ptrdiff_t(rank);
-  std::nth_element(last.begin(), at, last.end());
-  return {*at, at + 1 == last.end() ? *at : *std::min_element(at + 1, last.end())};
+  const auto at = rest.begin() + ptrdiff_t(rank);
+  std::nth_element(rest.begin(), at, rest.end());
+  return {*at, at + 1 == rest.end() ? *at : *std::min_element(at + 1, rest.end())};
 }
 
 // Of floats from 0 on, given as bits, which have the same order.
@@ -315,8 +373,9 @@ FilterBank::FilterBank(int32_t width, int32_t height, PlaneMemory& memory) {
       fy[i] = v < height ? frequency(v, height) : 1;
     }
     row.fy = fy;
-    for (int32_t u = 0; u < width; ++u) {
-      row.fx = frequency(u, width);
+    for (int32_t u = 0; 2 * u <= width; ++u) {
+      row.fx = float(u) / float(width);
+      row.opposite = u == 0 ? 0 : ptrdiff_t{width - 2 * u} * kFourierLanes;
       const auto of = [&](RealPlane& plane) {
         return plane.block(block) + ptrdiff_t{u} * kFourierLanes;
       };
