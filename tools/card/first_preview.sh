@@ -1,27 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # How long the dialog takes from its window to exact pixels, in the real GIMP: inside what make-gimp-bundle packed, as
-# gimp.sh, beside plug.tar.xz, libhwy.so.1, in8.tif and in16.tif. Each picture's dialog is opened four times in one GIMP
-# (8 bit, 16 bit, 8 bit with alpha), then its slider is clicked ten times. Prints the milliseconds; the status says
-# whether all came. PLUG=FILE: another plug-in than plug.tar.xz.
+# gimp.sh, beside gimp_env.sh, what that asks for, in8.tif and in16.tif. Each picture's dialog is opened four times in one
+# GIMP (8 bit, 16 bit, 8 bit with alpha), then its slider is clicked ten times. Prints the milliseconds; the status says
+# whether all came.
 set -u
 cd /root || exit 1
-out=/root/out
-plug_ins=/usr/lib/x86_64-linux-gnu/gimp/3.0/plug-ins
-mkdir -p "$plug_ins" "$out" /tmp/run
-rm -rf "$plug_ins/grainless"
-tar -C "$plug_ins" -xf "${PLUG:-plug.tar.xz}"
-cp libhwy.so.1 /usr/lib/x86_64-linux-gnu/
-export HOME=/root LANG=C.UTF-8 XDG_RUNTIME_DIR=/tmp/run NO_AT_BRIDGE=1 DISPLAY=:78 GIMP3_DIRECTORY=/root/profile
-mkdir -p "$GIMP3_DIRECTORY"
-version=$(gimp --version | grep -o '3\.[0-9.]*' | head -n 1)
-cat >"$GIMP3_DIRECTORY/gimprc" <<GIMPRC
-(show-welcome-dialog no)
-(check-updates no)
-(color-profile-policy keep)
-(config-version "$version")
-(last-release-seen-at-least "$version")
-GIMPRC
+# shellcheck source=tools/card/gimp_env.sh
+. ./gimp_env.sh
 Xvfb :78 -screen 0 1600x1000x24 -extension GLX >/dev/null 2>&1 &
 display=$!
 sleep 1
@@ -66,8 +52,8 @@ measure() { # NAME FILE STEP: a Scheme expression before the first dialog
   sleep 1
   echo "$1: $(grep -o 'exact pixels [0-9.]*' "$log" | grep -o '[0-9.]*$' | sed -z 's|\n| |g')"
 }
-measure "${NAME:-}8" in8.tif ''
-measure "${NAME:-}16" in16.tif ''
-measure "${NAME:-}alpha" in8.tif '(gimp-layer-add-alpha (vector-ref layers 0))'
+measure 8 in8.tif ''
+measure 16 in16.tif ''
+measure alpha in8.tif '(gimp-layer-add-alpha (vector-ref layers 0))'
 kill "$display"
 exit $status

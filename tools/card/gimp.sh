@@ -1,32 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The real GIMP on a computer with a card, inside what make-gimp-bundle packed; the folder it starts in holds plug.tar.xz
-# (the plug-in's folder), libhwy.so.1, in8.tif, in16.tif and, if wanted, preview-test. In /root/out: report.jsonl, one line a run of the
+# The real GIMP on a computer with a card, inside what make-gimp-bundle packed; the folder it starts in holds gimp_env.sh and
+# what that asks for, in8.tif, in16.tif and, if wanted, preview-test. In /root/out: report.jsonl, one line a run of the
 # procedure (8 bit, 16 bit, three times each; a stack of frame-1.png to frame-8.png), dialog.xwd and stack.xwd, and .log of both with
 # the delays of their previews, preview.xml. The status says whether all of it was so, on the card, without a complaint of GIMP.
 set -u
 cd /root || exit 1
-out=/root/out
+# shellcheck source=tools/card/gimp_env.sh
+. ./gimp_env.sh
 status=0
 wrong() {
   echo "WRONG: $*"
   status=1
 }
-plug_ins=/usr/lib/x86_64-linux-gnu/gimp/3.0/plug-ins
-mkdir -p "$plug_ins" "$out" /tmp/run
-tar -C "$plug_ins" -xf plug.tar.xz
-cp libhwy.so.1 /usr/lib/x86_64-linux-gnu/
-export HOME=/root LANG=C.UTF-8 XDG_RUNTIME_DIR=/tmp/run NO_AT_BRIDGE=1 DISPLAY=:78
-export GIMP3_DIRECTORY=/root/profile GRAINLESS_REPORT=$out/report.jsonl
-mkdir -p "$GIMP3_DIRECTORY"
-version=$(gimp --version | grep -o '3\.[0-9.]*' | head -n 1)
-cat >"$GIMP3_DIRECTORY/gimprc" <<GIMPRC
-(show-welcome-dialog no)
-(check-updates no)
-(color-profile-policy keep)
-(config-version "$version")
-(last-release-seen-at-least "$version")
-GIMPRC
+export GRAINLESS_REPORT=$out/report.jsonl
 
 procedure() { # FILE: prints the milliseconds that the caller waited
   cat <<SCHEME
