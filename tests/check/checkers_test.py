@@ -144,6 +144,12 @@ class Unused(Checker):
                    tools__main_dot_cpp="int main() {\n  return area(Tile().rows());\n}\n")
         self.passes()
 
+    def test_a_call_behind_a_condition_is_no_declaration(self):
+        self.write(engine__a_dot_h="struct Walk {\n  void run() const {\n    if (left > 0) go_on(left);\n  }\n"
+                                   "  void go_on(int32_t steps) const {}\n  int32_t left;\n};\n",
+                   tools__main_dot_cpp="int main() {\n  Walk().run();\n}\n")
+        self.passes()
+
     def test_a_function(self):
         self.write(engine__a_dot_h="int32_t area(int32_t side);\n",
                    engine__a_dot_cpp="// area() is large\nint32_t area(int32_t side) {\n  return side * side;\n}\n")

@@ -16,7 +16,7 @@ LAYERS = ("engine", "cuda", "ui", "plugin", "tools", "python")
 HEADERS = {".h", ".cuh"}
 SUFFIXES = HEADERS | {".cpp", ".cu", ".inc"}
 TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|//[^\n]*|/\*.*?\*/', re.S)
-NO_TYPE = r"(?:return|else|throw|delete|new|case|goto|using|typedef|friend|#)\b"
+NO_TYPE = r"(?:return|else|if|for|while|throw|delete|new|case|goto|using|typedef|friend|#)\b"
 FUNCTION = re.compile(rf"^(?P<indent>[ ]*)(?!\s*{NO_TYPE})(?:[\w:<>,*&\[\]()]+[\s*&]+)+?[*&]*"
                       r"(?P<name>(?!k[A-Z])[a-z]\w*)\(", re.M)
 CONSTANT = re.compile(r"\bconstexpr [\w:<>, ]+ (?P<name>k[A-Z]\w*)")
