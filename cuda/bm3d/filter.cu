@@ -7,9 +7,9 @@
 // lane's. The 8 x 8 products of the patch transform run on the matrix units: with the factors' rows
 // in this order, the accumulator's layout after F * P is the operand's layout of F * (F * P)^T, and
 // nothing has to move between lanes. Only the sum of all patches holds the picture's contrast: it
-// and the coarsest differences are transformed with float's precision, the others by one tf32
-// product each. What truncation takes from those in the mean, and what rounding F does to the
-// length of its rows, is made good in the Wiener factors.
+// and the coarsest differences are transformed with float's precision, the others by one product
+// each (transform.cuh). What truncation takes from those in the mean, and what rounding F does to
+// the length of its rows, is made good in the Wiener factors.
 //
 // What a filter removes is transformed back, and taken from the source in the end; the reference's
 // first pixel is subtracted from all patches before (engine/cpu/bm3d/filter.cpp says why).
@@ -207,11 +207,11 @@ class Group {
   static constexpr __device__ bool is_exact(int step) { return (step << kExactSteps) >= kCount; }
 
   __device__ __forceinline__ void transform(float (&v)[2], bool exact, const Basis (&bases)[32],
-                                            const Basis& fast) const {
+                                            const Basis& fast, const Scale& scale) const {
     if (exact) {
-      cuda::transform(v, bases[lane_.index]);
+      cuda::transform(v, bases[lane_.index], scale);
     } else {
-      transform_fast(v, fast);
+      transform_fast(v, fast, scale);
     }
   }
 
@@ -227,6 +227,7 @@ class Group {
   // From the pilot's coefficients, each as soon as it is known. Returns the group's weight.
   __device__ __forceinline__ float wiener_factors(float base) {
     const Basis fast = shared_.fast_forward[lane_.index];
+    const Scale scale(v_);
     float total = 0;
 #pragma unroll
     for (int step = 1; step < kCount; step *= 2) {
@@ -239,7 +240,7 @@ class Group {
       for (int m = 0; m < kCount; m += 2 * step) {
         butterfly(m, step);
         float(&s)[2] = v_[m + step];
-        transform(s, is_exact(step), shared_.forward, fast);
+        transform(s, is_exact(step), shared_.forward, fast, scale);
         float kept[2];
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
@@ -251,7 +252,7 @@ class Group {
     }
     if (!is_exact(kCount / 2)) total *= 1 - 8 * kTruncated;
     subtract(base);
-    cuda::transform(v_[0], shared_.forward[lane_.index]);
+    cuda::transform(v_[0], shared_.forward[lane_.index], scale);
     constexpr float gain = kCount;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -269,16 +270,17 @@ class Group {
   // noise: it is what is kept of them that is transformed back and taken away, so that the fast
   // transforms' rounding is as small as that.
   __device__ __forceinline__ void weigh(float base) {
+    const Scale scale(v_);
 #pragma unroll
     for (int step = 1; step < kCount; step *= 2) {
 #pragma unroll
       for (int m = 0; m < kCount; m += 2 * step) butterfly(m, step);
     }
     subtract(base);
-    cuda::transform(v_[0], shared_.forward[lane_.index]);
+    cuda::transform(v_[0], shared_.forward[lane_.index], scale);
     v_[0][0] *= removed_[0];
     v_[0][1] *= removed_[1];
-    cuda::transform(v_[0], shared_.inverse[lane_.index]);
+    cuda::transform(v_[0], shared_.inverse[lane_.index], scale);
     const Basis forward = shared_.fast_forward[lane_.index];
     const Basis inverse = shared_.fast_inverse[lane_.index];
 #pragma unroll
@@ -287,10 +289,10 @@ class Group {
 #pragma unroll
       for (int m = 0; m < kCount; m += 2 * step) {
         float kept[2] = {v_[m + step][0], v_[m + step][1]};
-        transform(kept, is_exact(step), shared_.forward, forward);
+        transform(kept, is_exact(step), shared_.forward, forward, scale);
         kept[0] *= __low2float(kept_[m + step]);
         kept[1] *= __high2float(kept_[m + step]);
-        transform(kept, is_exact(step), shared_.inverse, inverse);
+        transform(kept, is_exact(step), shared_.inverse, inverse, scale);
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
           const float sum = v_[m][i], difference = v_[m + step][i] - kept[i];

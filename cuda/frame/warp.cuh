@@ -13,4 +13,12 @@ __device__ __forceinline__ float warp_sum(float v) {
   return v;
 }
 
+__device__ __forceinline__ float warp_max(float v) {
+#pragma unroll
+  for (int distance = 16; distance >= 1; distance /= 2) {
+    v = fmaxf(v, __shfl_xor_sync(~0u, v, distance));
+  }
+  return v;
+}
+
 }  // namespace grainless::cuda
