@@ -14,9 +14,9 @@ Drawables Job::drawables() const {
   return all;
 }
 
-ui::Subject Job::open_preview() {
+ui::Subject Job::open_preview(const Params& params) {
   LivePreview& preview = preview_.emplace(engine_, *filter_, subject_);
-  preview.read_ahead();
+  preview.read_ahead(params);
   return {preview, preview, subject_.is_stack(), subject_.what};
 }
 

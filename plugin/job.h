@@ -20,8 +20,8 @@ class Job {
   GimpImage* image() const { return subject_.image; }
   std::string refusal() const { return subject_.refusal(); }
   Drawables drawables() const;
-  // Makes the preview, which goes on existing.
-  ui::Subject open_preview();
+  // Makes the preview, which goes on existing, for these settings at first.
+  ui::Subject open_preview(const Params& params);
   // The work, with what the preview has measured.
   Tasks tasks(const Params& params);
 

@@ -130,17 +130,24 @@ bool LayersPreview::load_some(const Rect& first, int32_t level) {
   return !done;
 }
 
-void LayersPreview::read_ahead(int64_t end) {
-  if (measured_parts_.empty()) return;
-  const Status status = guard([&] { measurable_ = load_measured(end); });
+void LayersPreview::read_ahead(const Params& params, int64_t end) {
+  if (count() > 1 || in_parts()) return;
+  const Status status = guard([&] {
+    if (load_measured(end)) measure_aside(params);
+  });
   if (status.ok()) return;
   const std::lock_guard lock(mutex_);
   unreadable_ = status;
 }
 
-void LayersPreview::measure_ahead(const Params& params) {
-  NoiseModel noise;
-  if (measurable_) (void)noise_for(params, noise);  // a job that needs it tells what is wrong
+// Whatever fails here, a job that needs it tells what is wrong.
+void LayersPreview::measure_aside(const Params& params) {
+  (void)guard([&] {
+    ahead_ = std::jthread([this, params] {
+      NoiseModel noise;
+      (void)guard([&] { (void)noise_for(params, noise); });
+    });
+  });
 }
 
 // Of a layer in parts, what is asked for now stays until all of it has been used.
@@ -384,6 +391,7 @@ std::optional<NoiseModel> LayersPreview::known_noise(const Params& params) const
 // The measurement is made once and outlives the job that asked for it: slider moves don't start it
 // again.
 Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
+  const std::lock_guard one(measuring_);
   if (const std::optional<NoiseModel> known = known_noise(params)) {
     noise = *known;
     return validate(params);

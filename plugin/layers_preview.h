@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ class LayersPreview {
  public:
   // Of one size and format. `filter` outlives the preview.
   LayersPreview(Engine& engine, LayerFilter& filter, const Drawables& layers, int32_t shown);
+  ~LayersPreview() { stop(); }
 
   // As ui::PreviewSource has them.
   int32_t width() const { return layers_.front()->io().width(); }
@@ -36,10 +38,9 @@ class LayersPreview {
   bool has_colour() const { return format().colours() == 3; }
   Rect target() const { return shown_layer().io().selected(); }
   const ui::Selection& selection() const;
-  // Before anything shows, and until `end` (monotonic, microseconds): the pixels that the noise is
-  // measured on, where those aren't all of the layers'.
-  void read_ahead(int64_t end);
-  void measure_ahead(const Params& params);
+  // Before anything shows, and until `end` (monotonic, microseconds): reads a picture's pixels that
+  // the noise is measured on. Once that are all of them, they are measured beside what comes next.
+  void read_ahead(const Params& params, int64_t end);
   bool load_some(const Rect& first, int32_t level);
   bool shows(const Rect& visible, int32_t level) const;
   double loaded() const;
@@ -114,6 +115,7 @@ class LayersPreview {
   // What need not be measured any more.
   std::optional<NoiseModel> known_noise(const Params& params) const;
   Status noise_for(const Params& params, NoiseModel& noise);
+  void measure_aside(const Params& params);
   Status measure(const Params& params, const Callbacks& callbacks, NoiseModel& noise);
   // What the worker makes of a job: the pixels, and how they came about.
   struct Outcome {
@@ -153,9 +155,9 @@ class LayersPreview {
   std::unique_ptr<PixelCheck> check_;
   int32_t looked_at_ = 0;  // the layer that look() asked for last
   bool pixels_changed_ = false, selection_changed_ = false;
-  std::atomic<bool> complete_ = false;    // all that is measured was read
-  std::atomic<bool> measurable_ = false;  // read_ahead() had the time for all of it
+  std::atomic<bool> complete_ = false;  // all that is measured was read
   CancelToken stopped_;
+  std::mutex measuring_;  // one at a time: what two ask for is the same
   mutable std::mutex mutex_;
   // By NoiseKind.
   std::array<std::optional<NoiseModel>, static_cast<size_t>(NoiseKind::kCamera) + 1> measured_;
@@ -164,6 +166,7 @@ class LayersPreview {
   int32_t area_layer_ = 0;
   Rect area_;                    // that measure_area() looks at
   std::vector<uint8_t> picked_;  // its selected pixels, when not all are
+  std::jthread ahead_;           // measures; the last member, as it uses the others
 };
 
 }  // namespace grainless

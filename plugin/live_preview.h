@@ -29,7 +29,6 @@ class LivePreview final : public ui::PreviewSource, public ui::LayerList {
   uint64_t version() const override { return version_; }
   const ui::Selection& selection() const override { return now_->selection(); }
   ui::Situation look(bool thorough) override;
-  void measure_ahead(const Params& params) override { current()->measure_ahead(params); }
   bool load_some(const Rect& first, int32_t level) override;
   bool shows(const Rect& visible, int32_t level) const override {
     return now_->shows(visible, level);
@@ -53,9 +52,11 @@ class LivePreview final : public ui::PreviewSource, public ui::LayerList {
   int32_t shown() const override { return subject_.is_stack() ? now_->shown() : group_; }
   void show(int32_t layer) override;
 
-  // Main thread, before the window is there: reads what its first pixels wait for longest, for a
-  // moment that nobody notices.
-  void read_ahead() { now_->read_ahead(g_get_monotonic_time() + kAhead); }
+  // Main thread, before the window is there: reads what its first pixels wait for longest, and has
+  // it measured while the window is made.
+  void read_ahead(const Params& params) {
+    now_->read_ahead(params, g_get_monotonic_time() + kAhead);
+  }
 
   // Whether it shows these drawables now; and of them, what LayersPreview has of its own.
   bool is_about(const Drawables& drawables) const;
@@ -63,7 +64,7 @@ class LivePreview final : public ui::PreviewSource, public ui::LayerList {
   std::vector<const PixelBuffer*> measured_pixels() const { return now_->measured_pixels(); }
 
  private:
-  static constexpr int64_t kAhead = 60000;  // microseconds
+  static constexpr int64_t kAhead = 250000;  // microseconds
 
   const Drawables& group() const { return subject_.groups[static_cast<size_t>(group_)]; }
   size_t count() const;  // of all drawables

@@ -206,9 +206,6 @@ void Preview::connect() {
 }
 
 void Preview::set_params(const Params& params) {
-  if (!std::exchange(asked_ahead_, true)) {
-    worker_->run_aside([this, params] { source_.measure_ahead(params); });
-  }
   changed_ = g_get_monotonic_time();
   model_.set_params(params, now());
   schedule();

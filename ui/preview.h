@@ -115,7 +115,6 @@ class Preview {
   enum class Drag { kNone, kPressed, kPan, kSplit } drag_ = Drag::kNone;
   bool original_shown_ = false, centred_ = false, paused_ = false, focused_ = false;
   double press_x_ = 0, press_y_ = 0, scroll_ = 0;
-  bool asked_ahead_ = false;
   int64_t changed_ = 0;  // microseconds: when the settings that wait for exact pixels came; 0: none
 
   std::shared_ptr<bool> alive_;  // tells answers that arrive after the widget's end

@@ -122,10 +122,6 @@ class PreviewSource {
   // time, or now if it is to be `thorough`, load_some() compares everything.
   virtual Situation look(bool thorough) = 0;
 
-  // Worker thread, before the first job: measures what denoise() with these params will ask for, if
-  // that can be done already. The window is still being drawn then.
-  virtual void measure_ahead(const Params& /*params*/) {}
-
   // Main thread: reads some more of the layer, a few milliseconds' worth, before the rest what
   // shows `first` at a level. False: all of it has been read, and compared where look() wanted
   // that.
