@@ -106,8 +106,9 @@ __device__ float shrink(float* v, const float* pilot, int count, int size, float
   return sum;
 }
 
-__device__ float block_sum(float v) {
-  __shared__ float sums[kThreads];
+// `sums`: kThreads floats that nobody needs any more once all threads are here.
+__device__ float block_sum(float v, float* sums) {
+  __syncthreads();
   sums[threadIdx.x] = v;
   for (int half = kThreads / 2; half >= 1; half /= 2) {
     __syncthreads();
@@ -172,7 +173,7 @@ __global__ void __launch_bounds__(kThreads) filter_groups(const __grid_constant_
                   stage.shrink[args.channel], i == 0);
     haar(group + i, count, size, false);
   }
-  const float weight = 1.0f / block_sum(sum);
+  const float weight = 1.0f / block_sum(sum, shared + count * size);
   transform(stage.inverse, patch, count, group);
   add_group(args, places, group, weight);
 }
@@ -185,11 +186,11 @@ void filter_stage_any(const StageJob& job, int c, const ProgressSpan& progress) 
   const Bm3dSumScale scale = first ? first_stage_sums(stage, c) : Bm3dSumScale{};
   AnyArgs args{job.noisy,       job.pilot, job.out, job.grid, job.groups, job.sums,
                first_sums(job), scale,     0,       c,        stage};
-  const size_t bytes =
-      sizeof(float) * stage.group * stage.patch * stage.patch * (job.pilot.data != nullptr ? 2 : 1);
-  if (bytes + sizeof(float) * kThreads > job.limits.shared_bytes) {
-    too_little_shared_memory();
-  }
+  // The block's sum takes the place of the pilot: two groups of 32 patches of 16 x 16 are all that
+  // 64 KB hold.
+  const int group = stage.group * stage.patch * stage.patch;
+  const size_t bytes = sizeof(float) * (group + std::max(first ? 0 : group, kThreads));
+  if (bytes > job.limits.shared_bytes) too_little_shared_memory();
   const int references = kReferencesPerMultiprocessor * job.limits.multiprocessors / 8;
   const int rows = std::clamp(references / job.grid.columns, 1, kMostGridRows);
   launch_in_bands(*job.method, {job.grid.rows, rows, progress}, [&](const Band& band) {

@@ -30,6 +30,7 @@ class Faults : public ::testing::Test {
     params.auto_sigma = false;
     params.device = "auto";
     params.memory = memory_;
+    params.patch = patch_;
     if (fault != nullptr) setenv("GRAINLESS_FAULT", fault, 1);
     Engine engine({g_module_dir, 2});
     TestImage result(image_.format, image_.width, image_.height);
@@ -52,7 +53,7 @@ class Faults : public ::testing::Test {
     return report;
   }
 
-  int32_t memory_ = 0;
+  int32_t memory_ = 0, patch_ = 0;
   bool same_bits_ = false;
   TestImage image_ = noisy_picture({Component::kU8, 3}, 700, 600, 15.0f);
 };
@@ -146,6 +147,13 @@ std::vector<TestImage> denoise_volume(const TestImage& image, const char* fault,
 }
 
 // The module counts launches while the fault is set, and a slab takes six.
+TEST_F(Faults, TheSharedMemoryOfTuringHoldsTheLargestGroupsOfBm3d) {
+  patch_ = 16;
+  const Report report = run("shared=65536");
+  EXPECT_EQ(report.device, "cuda:0");
+  EXPECT_TRUE(report.fallbacks.empty());
+}
+
 TEST_F(Faults, FailureInMidVolumeIsFinishedElsewhere) {
   const TestImage image = noisy_picture({Component::kU8, 1}, 256, 240, 15.0f);
   Report plain, report;
