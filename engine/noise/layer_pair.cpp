@@ -88,24 +88,22 @@ class Squares {
     block.state = motions_[square].state;
     block.traced = by.known && left_of_block(tile, b.tiles[t], by, a.channels, x, y, block.left);
   }
-  // Most of the squares that show a displacement show about the same.
-  bool together() const {
-    constexpr size_t kFewest = 4;
-    constexpr double kMost = 0.75, kApart = 0.15, kApartShare = 0.05;
+  // Those that surely show a displacement.
+  void count_sure(LayerPair& pair) const {
+    constexpr double kApart = 0.15, kApartShare = 0.05;
     std::vector<double> right, down;
     for (const Displacement& by : displacements_) {
       if (!by.sure) continue;
       right.push_back(by.right + by.more_right);
       down.push_back(by.down + by.more_down);
     }
-    if (right.size() < kFewest) return false;
+    pair.sure = right.size();
+    if (right.empty()) return;
     const double x = median(right), y = median(down);
     const double apart = kApart + kApartShare * std::hypot(x, y);
-    size_t near = 0;
     for (size_t i = 0; i < right.size(); ++i) {
-      near += std::hypot(right[i] - x, down[i] - y) <= apart ? 1 : 0;
+      pair.alike += std::hypot(right[i] - x, down[i] - y) <= apart ? 1 : 0;
     }
-    return static_cast<double>(near) >= kMost * static_cast<double>(right.size());
   }
   int64_t count(SquareState state) const {
     return std::count_if(motions_.begin(), motions_.end(),
@@ -140,7 +138,7 @@ LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart a
       [](const SquareMotion& motion) { return std::hypot(motion.right, motion.down); });
   pair.hidden = known < kHiddenNoise * squares.median_of(
                                            [](const SquareMotion& motion) { return motion.noise; });
-  pair.together = squares.together();
+  squares.count_sure(pair);
   for (size_t t = 0; t < tiles; ++t) {
     const SampleTile &one = a.tiles[t], &other = b.tiles[t];
     for (int32_t y = 0; y + kSide <= one.height; y += kSide) {

@@ -27,7 +27,14 @@ struct LayerPair {
   double share = 0, pixels = 0;    // of the difference, explained by a displacement of so many:
                                    // the squares' medians
   bool hidden = false;             // they differ by far more than the noise that each shows
-  bool together = false;           // all that shows a displacement shows the same
+  size_t sure = 0, alike = 0;      // squares that surely show a displacement, and about the same
+
+  // At least so many squares have to show it.
+  static constexpr size_t kFewestSure = 4;
+  // Most of the squares that show a displacement show the same.
+  bool agrees() const { return 4 * alike >= 3 * sure; }
+  bool together() const { return sure >= kFewestSure && agrees(); }
+  bool apart() const { return sure >= kFewestSure && !agrees(); }
 };
 
 // Of the same parts of two layers, whose luma shows noise of the variance `known` in each alone.

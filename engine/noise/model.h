@@ -55,10 +55,13 @@ struct PictureRange {
   static constexpr float kLeastUsual = -127.5f, kMostUsual = 382.5f;
 };
 
+inline constexpr int32_t kAllLayers = 1 << 16;  // more than any stack is averaged of
+
 // What still layers of a stack differ by in most places, over the root of 2: as strong as the
 // noise, also where it looks like texture in each layer, or is stronger in texture than elsewhere.
 struct LayerDifference {
   bool known = false;
+  int32_t reach = kAllLayers;  // how many layers on either side differ little enough to be averaged
   float sigma[kMaxLevels][kMaxChannels] = {};  // as NoiseModel's
   float tones[kNoiseTones] = {};               // variance over that of sigma, as NoiseModel's
 };

@@ -168,10 +168,14 @@ bool is_displaced(const LayerPair& pair) {
   return !left.empty() && median(std::move(left)) < kMostLeft * median(std::move(whole));
 }
 
-bool mostly_still(const LayerPair& pair) {
+bool is_still(const LayerPair& pair, double share) {
   if (is_displaced(pair)) return false;
   const auto squares = static_cast<double>(pair.still + pair.changed);
-  return static_cast<double>(pair.still) >= kStillSquares * squares;
+  return static_cast<double>(pair.still) >= share * squares;
+}
+
+bool mostly_still(const LayerPair& pair) {
+  return is_still(pair, kStillSquares);
 }
 
 // Fine texture that moves differs as evenly as noise does; what it differs by is explained.
@@ -182,7 +186,7 @@ bool has_moved(const LayerPair& pair) {
   if (pair.still + pair.changed == 0) return true;
   if (is_displaced(pair)) return true;
   // All of it by a pixel, under noise that explains most of the difference.
-  if (pair.together && pair.share > kDriftExplained && pair.pixels > kDriftPixels) return true;
+  if (pair.together() && pair.share > kDriftExplained && pair.pixels > kDriftPixels) return true;
   return pair.hidden && !mostly_still(pair) && pair.share > kMostExplained &&
          pair.pixels > kMostPixels;
 }
@@ -242,7 +246,7 @@ void measure_still(const std::vector<LayerPair>& near, const std::vector<LayerPa
 std::vector<LayerPair> undone(const std::vector<LayerPair>& pairs) {
   std::vector<LayerPair> result = pairs;
   for (LayerPair& pair : result) {
-    if (!pair.together) continue;
+    if (!pair.together()) continue;
     for (PairBlock& block : pair.blocks) {
       if (!block.traced || block.state != SquareState::kChanged) continue;
       block.state = SquareState::kShaken;
@@ -336,6 +340,21 @@ bool may_hide(const NoiseModel& noise, double usual, const std::vector<LayerPair
   return noise.confidence == Confidence::kLittle && clear && luma > 0 && mostly_still(pairs);
 }
 
+// Whether all that shows a displacement shows the same in each pair: few squares of many pairs tell
+// as much as many of one, and none may contradict.
+bool move_together(const std::vector<LayerPair>& pairs) {
+  LayerPair all;
+  size_t more = 0;  // squares beyond the first of a pair, which agrees with itself
+  for (const LayerPair& pair : pairs) {
+    if (pair.apart()) return false;
+    if (pair.sure < 2) continue;
+    more += pair.sure - 1;
+    all.sure += pair.sure;
+    all.alike += pair.alike;
+  }
+  return more + 1 >= LayerPair::kFewestSure && all.agrees();
+}
+
 // What is left of layers' differences when displacements are undone is the most that noise can be,
 // and all of it where everything is displaced alike.
 void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPair>& far,
@@ -347,8 +366,7 @@ void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPai
   pairs.insert(pairs.end(), far.begin(), far.end());
   const Blocks blocks = calmest_blocks(pairs, luma);
   if (blocks.empty()) return;
-  const bool together =
-      std::all_of(near.begin(), near.end(), [](const LayerPair& pair) { return pair.together; });
+  const bool together = move_together(near);
   const bool hidden =
       together && may_hide(noise, left_of(blocks, 0, 0, 0.5), pairs) && is_left_noise(blocks);
   for (int32_t c = 0; c < noise.channels; ++c) {
@@ -380,6 +398,7 @@ void measure_between(const std::vector<LayerPair>& near, NoiseModel& noise) {
       of_tone[block.tone].push_back(&block);
     }
   }
+  if (all.empty()) return;  // those that stand still lie two apart
   const double luma = quantile_of(all, 0, 0, kMostBlocks);
   if (luma <= 0) return;
   LayerDifference& between = noise.between;
@@ -399,9 +418,10 @@ void measure_between(const std::vector<LayerPair>& near, NoiseModel& noise) {
 }
 
 // What is measured of one picture is the noise of its flattest and calmest parts; a camera's is
-// stronger in some tones than in others. Tones that moved in all pairs stay as they are.
-// Returns how many tell.
-int32_t measure_tones(const std::vector<LayerPair>& near, bool known_shaken, NoiseModel& noise) {
+// stronger in some tones than in others. Of the squares that count; tones that none of them has
+// stay as they are. Returns how many tell.
+template <typename Counts>
+int32_t measure_tones(const std::vector<LayerPair>& near, const Counts& counts, NoiseModel& noise) {
   constexpr double kSteady = 1.5;  // a tone's noise is not quite the same in all its blocks
   for (int32_t c = 0; c < noise.channels; ++c) {
     if (noise.levels < 2 || noise.sigma[0][c] <= 0 || noise.sigma[1][c] <= 0) return 0;
@@ -410,10 +430,7 @@ int32_t measure_tones(const std::vector<LayerPair>& near, bool known_shaken, Noi
   double share[kNoiseTones] = {};
   bool told[kNoiseTones] = {};
   for (const LayerPair& pair : near) {
-    const Tones tones = tones_of(pair, [&](const PairBlock& block) {
-      if (block.state == SquareState::kShaken) return known_shaken;
-      return block.state != SquareState::kChanged;
-    });
+    const Tones tones = tones_of(pair, [&](const PairBlock& block) { return counts(block.state); });
     for (int32_t t = 0; t < kNoiseTones; ++t) {
       const Blocks& blocks = tones.blocks[t];
       share[t] += static_cast<double>(blocks.size());
@@ -442,12 +459,26 @@ int32_t measure_tones(const std::vector<LayerPair>& near, bool known_shaken, Noi
 int32_t measure_undone_tones(const std::vector<LayerPair>& near, NoiseModel& noise) {
   constexpr float kMostRise = 1.25f;
   NoiseModel found = noise;
-  const int32_t told = measure_tones(undone(near), true, found);
+  const int32_t told = measure_tones(
+      undone(near), [](SquareState state) { return state != SquareState::kChanged; }, found);
   const float *first = found.tones, *middle = first + kNoiseTones / 2;
   const float dark = std::accumulate(first, middle, 0.0f);
   if (std::accumulate(middle, first + kNoiseTones, 0.0f) > kMostRise * dark) return 0;
   noise = found;
   return told;
+}
+
+void measure_all_tones(const std::vector<LayerPair>& near, NoiseModel& noise) {
+  const auto unmoved = [&](SquareState state) {
+    return state == SquareState::kShaken ? noise.between.known : state != SquareState::kChanged;
+  };
+  noise.told_tones = measure_tones(near, unmoved, noise);
+  if (noise.told_tones == 0 && noise.still) {
+    // So coarse that no square of it seems to stand still.
+    noise.told_tones = measure_tones(near, [](SquareState) { return true; }, noise);
+  }
+  std::copy_n(noise.tones, kNoiseTones, noise.layer_tones);
+  if (noise.told_tones == 0) noise.told_tones = measure_undone_tones(near, noise);
 }
 
 // Where everything moves, layers show how noise depends on brightness no better than each alone.
@@ -491,18 +522,60 @@ Pairs compare_all(const std::vector<Sample>& samples, double known, bool average
   return pairs;
 }
 
-// A mean of n layers holds an n-th of their noise, and is blurred by what displacements make all
-// pairs of them differ by, on average: a few pairs may differ by more. Pairs further apart than
-// two count as the ends do. (356 bursts of four that shake or drift: up to 0.13 the mean was better
-// by up to 2 dB, and worse by 0.3 at most; from 0.17 on it was worse.)
-bool differ_little(const Pairs& pairs) {
+// Of all pairs of so many layers in a row. What shakes differs by as much however far apart; what
+// drifts, by more and more from two steps to the ends.
+template <typename Of>
+double mean_of(const Pairs& pairs, int32_t layers, const Of& of) {
+  const auto mean = [&](const std::vector<LayerPair>& some) {
+    double sum = 0;
+    for (const LayerPair& pair : some) sum += of(pair);
+    return sum / static_cast<double>(std::max<size_t>(1, some.size()));
+  };
+  const double near = mean(pairs.near), far = mean(pairs.far), ends = mean(pairs.ends);
+  const auto most = static_cast<double>(pairs.near.size());
+  double sum = (layers - 1) * near + (layers - 2) * far;
+  for (int32_t steps = 3; steps < layers; ++steps) {
+    sum += (layers - steps) * std::lerp(far, ends, (steps - 2) / (most - 2));
+  }
+  return sum / (0.5 * layers * (layers - 1));
+}
+
+// A mean of n layers in a row holds an n-th of their noise, and is blurred by what displacements
+// make all pairs of them differ by, on average: a few pairs may differ by more. (356 bursts of four
+// that shake or drift: up to 0.13 the mean was better by up to 2 dB, and worse by 0.3 at most; from
+// 0.17 on it was worse.)
+bool differ_little(const Pairs& pairs, int32_t layers) {
   constexpr double kMostShare = 0.13;
-  const auto layers = static_cast<double>(pairs.near.size() + 1);
-  double sum = 0;
-  for (const LayerPair& pair : pairs.near) sum += pair.share;
-  for (const LayerPair& pair : pairs.far) sum += pair.share;
-  for (const LayerPair& pair : pairs.ends) sum += 0.5 * (layers - 2) * (layers - 3) * pair.share;
-  return sum <= kMostShare * 0.5 * layers * (layers - 1);
+  return mean_of(pairs, layers, [](const LayerPair& pair) { return pair.share; }) <= kMostShare;
+}
+
+// Of many pairs one is more often short of what all of them are together than of few.
+bool stand_still_on_average(const Pairs& pairs, int32_t layers) {
+  const auto of = [](const LayerPair& pair) {
+    const auto squares = static_cast<double>(pair.still + pair.changed);
+    return squares > 0 ? static_cast<double>(pair.still) / squares : 1;
+  };
+  return mean_of(pairs, layers, of) >= kStillSquares;
+}
+
+// How many layers on either side a mean may take that is better than each layer: 0 for none. The
+// pairs become those that say so.
+int32_t reach_of(const std::vector<Sample>& samples, double known, bool still, Pairs& pairs) {
+  const auto layers = static_cast<int32_t>(samples.size());
+  const int32_t fewest = std::min(layers, 3);
+  if (stand_still(pairs)) return kAllLayers;
+  if (still || (!differ_little(pairs, layers) && !differ_little(pairs, fewest))) return 0;
+  pairs = compare_all(samples, known, true);
+  // One that shows something else does so beside its neighbours.
+  const auto shows_same = [](const LayerPair& pair) { return is_still(pair, 0.5 * kStillSquares); };
+  if (!std::all_of(pairs.near.begin(), pairs.near.end(), shows_same)) return 0;
+  const auto averaged = [&](int32_t count) {
+    return differ_little(pairs, count) && stand_still_on_average(pairs, count);
+  };
+  if (averaged(layers)) return kAllLayers;
+  int32_t reach = (layers - 2) / 2;
+  while (reach > 0 && !averaged(2 * reach + 1)) --reach;
+  return reach;
 }
 
 // Layers that surely show noise speak for those that look the same and don't dare, up to what is
@@ -531,17 +604,16 @@ void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, 
   const double known = noise.sigma[0][0] * noise.sigma[0][0];
   Pairs pairs = compare_all(samples, known, false);
   measure_still(pairs.near, pairs.far, noise);
+  // What drifts slowly stands still from layer to layer only, which shows its noise all the same.
+  if (std::any_of(pairs.ends.begin(), pairs.ends.end(), has_moved)) noise.still = false;
   measure_left(pairs.near, pairs.far, noise);
-  if (!noise.still) {
-    if (sure != nullptr && noise.confidence != Confidence::kMeasured) {
-      take_sure(pairs, *sure, noise);
-    }
-    if (differ_little(pairs) && !stand_still(pairs)) pairs = compare_all(samples, known, true);
+  if (sure != nullptr && !noise.still && noise.confidence != Confidence::kMeasured) {
+    take_sure(pairs, *sure, noise);
   }
-  if (stand_still(pairs)) measure_between(pairs.near, noise);
-  noise.told_tones = measure_tones(pairs.near, noise.between.known, noise);
-  std::copy_n(noise.tones, kNoiseTones, noise.layer_tones);
-  if (noise.told_tones == 0) noise.told_tones = measure_undone_tones(pairs.near, noise);
+  const int32_t reach = reach_of(samples, known, noise.still, pairs);
+  if (reach > 0) measure_between(pairs.near, noise);
+  noise.between.reach = reach;
+  measure_all_tones(pairs.near, noise);
 }
 
 double variance_left(const std::vector<Sample>& samples) {

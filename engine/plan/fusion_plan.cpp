@@ -43,13 +43,14 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
                             const NoiseModel& noise) {
   FusionPlan plan{};
   plan.channels = channels;
-  plan.depth = depth;
+  plan.depth = noise.between.known ? std::min(depth, noise.between.reach) : depth;
   plan.valid = kAnyFinite;
   plan.levels = kFusionLevels;
   plan.tone_scale = static_cast<float>(kNoiseTones / 256.0 / (channels == 3 ? std::sqrt(3.0) : 1));
   const bool still = noise.still || noise.between.known;
-  // Even noise says best itself what differs by more.
-  const NoiseModel seen = noise.between.known && !noise.still ? between_layers(noise) : noise;
+  // Noise whose tones are known says best itself what differs by more.
+  const bool told = noise.still && noise.told_tones > 0;
+  const NoiseModel seen = noise.between.known && !told ? between_layers(noise) : noise;
   for (int32_t t = 0; t < kNoiseTones; ++t) plan.tones[t] = 1 / seen.layer_tones[t];
   const double counted = still ? kStillShare : 1;
   for (int32_t c = 0; c < channels; ++c) {

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "engine/noise/estimate.h"
 #include "engine/noise/sample.h"
 #include "engine/noise/tone_profile.h"
+#include "engine/plan/fusion_plan.h"
 #include "engine/volume.h"
 #include "tests/support/test_images.h"
 
@@ -210,6 +212,44 @@ TEST(StillNoise, IsWhatUndoneDisplacementsLeave) {
   }
 }
 
+// Of many pairs a few hold too little that shows whether all of it moves alike.
+TEST(StillNoise, IsWhatUndoneDisplacementsLeaveOfPairsThatTell) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 8; ++z) {
+    layers.push_back(texture(3 * z));
+    add_noise(layers.back(), 5, static_cast<uint32_t>(z + 2));
+  }
+  for (int32_t y = 0; y < kSide; y += 24) {
+    for (int32_t x = 0; x < kSide; x += 24) layers[7].set(x, y, 0, NAN);
+  }
+  NoiseModel noise = white_noise(3, 2);
+  noise.confidence = Confidence::kUnsure;
+  noise = measured(layers, noise);
+  EXPECT_EQ(noise.confidence, Confidence::kMeasured);
+  EXPECT_NEAR(noise.sigma[0][0], 5, 0.7);
+}
+
+// Two squares of texture in each layer, and nothing else: those of all pairs together tell.
+TEST(StillNoise, IsWhatUndoneDisplacementsLeaveThatFewSquaresOfManyPairsShow) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 8; ++z) {
+    layers.push_back(TestImage(kFormat, kSide, kSide));
+    const TestImage moving = texture(3 * z);
+    for (int32_t y = 0; y < kSide; ++y) {
+      for (int32_t x = 0; x < kSide; ++x) {
+        const bool textured = x / 64 == 1 && y < 64;
+        for (int32_t c = 0; c < 3; ++c) {
+          layers[z].set(x, y, c, textured ? moving.get(x, y, c) : 128);
+        }
+      }
+    }
+    add_noise(layers[z], 5, static_cast<uint32_t>(z + 2));
+  }
+  NoiseModel noise = white_noise(3, 2);
+  noise.confidence = Confidence::kUnsure;
+  EXPECT_NEAR(measured(layers, noise).sigma[0][0], 5, 0.7);
+}
+
 // Some were sure and others weren't, or dared as much as there is: their mean is unsure.
 TEST(StillNoise, IsWhatUndoneDisplacementsLeaveOfUnsureLayersThatFoundAsMuch) {
   std::vector<TestImage> layers;
@@ -281,19 +321,61 @@ TestImage drifting(double right) {
   return image;
 }
 
+// How many layers on either side are averaged, of so many that drift.
+int32_t reach_of(size_t count, double by, float sigma) {
+  std::vector<TestImage> layers;
+  for (size_t z = 0; z < count; ++z) {
+    layers.push_back(drifting(0.3 + by * static_cast<double>(z)));
+    add_noise(layers.back(), sigma, static_cast<uint32_t>(z + 2));
+  }
+  const NoiseModel noise = measured(layers, white_noise(3, sigma));
+  return noise.between.known ? make_fusion_plan(Params{}, 15, 3, noise).depth : 0;
+}
+
 // The first and the last of them by more than two layers may.
 TEST(StillNoise, LayersThatDifferLittleOnAverageAreAveraged) {
-  const auto between = [](double by, float sigma) {
-    std::vector<TestImage> layers;
-    for (int32_t z = 0; z < 4; ++z) {
-      layers.push_back(drifting(0.3 + by * z));
-      add_noise(layers.back(), sigma, static_cast<uint32_t>(z + 2));
+  EXPECT_EQ(reach_of(4, 0.15, 14), 15);
+  EXPECT_EQ(reach_of(4, 0.2, 12), 1) << "more";
+  EXPECT_EQ(reach_of(4, 0.2, 8), 0) << "further";
+}
+
+// Layers beside each other differ by little, and further ones by too much.
+TEST(StillNoise, OfLayersThatDriftTheNearAreAveraged) {
+  EXPECT_EQ(reach_of(8, 0.1, 14), 15);
+  EXPECT_EQ(reach_of(8, 0.16, 14), 2);
+  EXPECT_EQ(reach_of(8, 0.2, 14), 1);
+  EXPECT_EQ(reach_of(8, 0.2, 8), 0);
+}
+
+// A few pairs may be short of what all of them are together: something that passes in two of eight.
+TEST(StillNoise, ManyLayersAreAveragedThoughSomethingPasses) {
+  const auto between = [](bool all) {
+    std::vector<TestImage> layers(8, texture());
+    for (int32_t y = 0; y < kSide; ++y) {
+      for (int32_t x = 0; x < kSide; ++x) {
+        if (!all && x / 64 == 1) continue;
+        const float value = 20 + static_cast<float>(x + y) / 4;
+        for (int32_t c = 0; c < 3; ++c) {
+          layers[2].set(x, y, c, value);
+          layers[5].set(x, y, c, value);
+        }
+      }
     }
-    return measured(layers, white_noise(3, sigma)).between.known;
+    for (size_t z = 0; z < 8; ++z) add_noise(layers[z], 14, static_cast<uint32_t>(z + 2));
+    return measured(layers, white_noise(3, 14)).between.known;
   };
-  EXPECT_TRUE(between(0.15, 14));
-  EXPECT_FALSE(between(0.2, 12)) << "more";
-  EXPECT_FALSE(between(0.2, 8)) << "further";
+  EXPECT_TRUE(between(false));
+  EXPECT_FALSE(between(true)) << "two show something else";
+}
+
+// Neighbours differ as little as still layers do, the first and the last don't.
+TEST(StillNoise, NotOfManyLayersThatDriftSlowly) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 8; ++z) {
+    layers.push_back(drifting(0.1 + 0.12 * z));
+    add_noise(layers.back(), 14, static_cast<uint32_t>(z + 2));
+  }
+  EXPECT_FALSE(measured(layers, white_noise(3, 14)).still);
 }
 
 // Each layer shows less than it holds: noise that a camera took out where a picture is flat.
@@ -343,6 +425,56 @@ TEST(StillNoise, OfTonesIsWhatMostLayersSurelyShow) {
     const NoiseModel noise = estimate_volume_noise(views, NoiseKind::kSure, pool, {});
     EXPECT_EQ(noise.alone.known, even < 2) << even;
   }
+}
+
+// As of demosaicing, so coarse that no square of it seems to stand still.
+void add_coarse_noise(TestImage& image, float sigma, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, sigma);
+  for (const int32_t side : {2, 4}) {
+    const float share = side == 2 ? 1.0f : 0.35f;
+    for (int32_t top = 0; top < kSide; top += side) {
+      for (int32_t left = 0; left < kSide; left += side) {
+        for (int32_t c = 0; c < 3; ++c) {
+          const float value = share * normal(random);
+          for (int32_t i = 0; i < side * side; ++i) {
+            const int32_t x = left + i % side, y = top + i / side;
+            image.set(x, y, c, image.get(x, y, c) + (x < kSide / 2 ? 1.4f : 1.0f) * value);
+          }
+        }
+      }
+    }
+  }
+}
+
+// A dark half and a bright one, in which less noise is.
+TEST(StillNoise, OfTonesIsThatOfAllSquaresWhereLayersSurelyStandStill) {
+  TestImage halves(kFormat, kSide, kSide);
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      for (int32_t c = 0; c < 3; ++c) halves.set(x, y, c, x < kSide / 2 ? 60.0f : 180.0f);
+    }
+  }
+  std::vector<TestImage> layers(4, halves);
+  for (size_t z = 0; z < 4; ++z) add_coarse_noise(layers[z], 4, static_cast<uint32_t>(z + 2));
+  const NoiseModel noise = still_noise_of(layers);
+  EXPECT_TRUE(noise.still);
+  EXPECT_FALSE(noise.between.known);
+  EXPECT_GT(noise.told_tones, 0);
+  EXPECT_GT(noise.layer_tones[3], 1.5f * noise.layer_tones[11]);
+}
+
+// What still layers differ by tells them apart by the noise of tones, or by that of most places.
+TEST(StillNoise, OfTonesThatNothingTellsTellsNoLayersApart) {
+  NoiseModel noise = white_noise(3, 5);
+  noise.still = noise.between.known = true;
+  std::fill_n(&noise.between.sigma[0][0], kMaxLevels * kMaxChannels, 10.0f);
+  std::fill_n(noise.between.tones, kNoiseTones, 1.0f);
+  const auto gain = [&](int32_t told) {
+    noise.told_tones = told;
+    return make_fusion_plan(Params{}, 1, 3, noise).gain[0][0];
+  };
+  EXPECT_FLOAT_EQ(gain(1), 4 * gain(0));
 }
 
 // A few tones that stood still say little of the others, of which each layer surely shows more.

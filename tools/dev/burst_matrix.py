@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """./dev quality --matrix: whether a stack is ever worse than one of its frames alone or than their plain mean.
 burst_matrix.py OUT_DIR [IMAGES] [--photographs NAMES] [--place X Y] [--seed NUMBER] [--cameras NAMES] [--isos NUMBERS]
-[--scenes NAMES] [--method NAME] [--quality PROFILE] [--jobs N] [--json FILE] [--before FILE] [--all]
+[--scenes NAMES] [--frames N] [--side PIXELS] [--method NAME] [--quality PROFILE] [--jobs N] [--json FILE]
+[--before FILE] [--all]
 
-Bursts of four frames of 384 x 384 pixels of Kodak24's photographs, by simulated cameras (camera.py) and with white
-noise ("white", whose ISO is sigma; 0: clean frames), which stand still, shake, drift, flow (water) or are moved by wind
-(leaves), denoised as stacks with everything automatic on the processor. Prints what lies below one frame alone, or,
-where frames stand still or move by less than a pixel, below the plain mean, too, the worst first; then means by scene.
-Each is the mean of the four frames' PSNR. 540 bursts take a quarter of an hour on two idle cores, half of it once.
+Bursts of four frames (--frames) of 384 x 384 pixels (--side) of Kodak24's photographs, by simulated cameras (camera.py)
+and with white noise ("white", whose ISO is sigma; 0: clean frames), which stand still, shake, drift, flow (water) or are
+moved by wind (leaves), denoised as stacks with everything automatic on the processor. Prints what lies below one frame
+alone, or, where frames stand still or move by less than a pixel, below the plain mean, too, the worst first; then means
+by scene. Each is the mean of the frames' PSNR. 540 bursts take a quarter of an hour on two idle cores, half of it once.
 
 Bursts, frames alone and means are kept in OUT_DIR for the next time: another engine makes frames alone no different. All
 numbers go to FILE (OUT_DIR/matrix.json). --before FILE is such a file of an earlier engine: lists what has become worse.
@@ -29,10 +30,10 @@ from PIL import Image
 import camera
 from quality import denoise, image_folder
 import quality_bursts
-from quality_bursts import FRAMES, drift, leaves, shake, still, water
+from quality_bursts import drift, leaves, shake, still, water
 from steps import step
 
-SIDE = 384
+FRAMES, SIDE = 4, 384
 LIMIT = 0.05  # dB
 WHITE, HEADROOM = "white", 24  # so many steps on either side keep noise from being clipped
 SCENES = {
@@ -70,7 +71,7 @@ def in_steps(pixels):
 
 def make_burst(job, clean, folder):
     """Its frames as files, and the references."""
-    for frame in range(FRAMES):
+    for frame in range(job["frames"]):
         scene = SCENES[job["scene"]](clean, frame, job["seed"])
         noisy, reference = frame_of(scene, job["camera"], job["iso"], 100 * job["seed"] + frame)
         tifffile.imwrite(folder / f"frame-{frame}.tif", noisy, photometric="rgb", metadata=None)
@@ -85,12 +86,13 @@ def prepared(job, arguments):
         return folder, json.loads(known.read_text(encoding="utf-8"))
     folder.mkdir(parents=True, exist_ok=True)
     x, y = arguments.place
+    side, frames = arguments.side, range(arguments.frames)
     path = arguments.images / "Kodak24" / f"{job['photograph']}.png"
-    clean = numpy.array(Image.open(path).convert("RGB"))[y : y + SIDE, x : x + SIDE].astype(float)
+    clean = numpy.array(Image.open(path).convert("RGB"))[y : y + side, x : x + side].astype(float)
     make_burst(job, clean, folder)
-    noisy = [in_steps(tifffile.imread(folder / f"frame-{frame}.tif")) for frame in range(FRAMES)]
+    noisy = [in_steps(tifffile.imread(folder / f"frame-{frame}.tif")) for frame in frames]
     found = {"noisy": [], "alone": [], "mean": [], "confidence": []}
-    for frame in range(FRAMES):
+    for frame in frames:
         wanted = numpy.load(folder / f"reference-{frame}.npy")
         report = denoise(folder / f"frame-{frame}.tif", folder / "alone.tif", job["options"])
         found["noisy"].append(psnr(noisy[frame], wanted))
@@ -104,13 +106,14 @@ def prepared(job, arguments):
 
 def measure(job, arguments):
     folder, found = prepared(job, arguments)
-    files = [folder / f"frame-{frame}.tif" for frame in range(FRAMES)]
+    frames = range(arguments.frames)
+    files = [folder / f"frame-{frame}.tif" for frame in frames]
     stack = folder / "stack.tif"
-    report = denoise(files[-1], stack, [*job["options"], "--depth", str(FRAMES - 1), *files[:-1]])
+    report = denoise(files[-1], stack, [*job["options"], "--depth", str(len(files) - 1), *files[:-1]])
     result = in_steps(tifffile.imread(stack))
     stack.unlink()
-    wanted = [numpy.load(folder / f"reference-{frame}.npy") for frame in range(FRAMES)]
-    found["stack"] = [psnr(result[frame], wanted[frame]) for frame in range(FRAMES)]
+    wanted = [numpy.load(folder / f"reference-{frame}.npy") for frame in frames]
+    found["stack"] = [psnr(result[frame], wanted[frame]) for frame in frames]
     found["sigma"] = report["sigma"]
     return job["name"], {**{key: job[key] for key in ("camera", "iso", "scene", "photograph")}, **found}
 
@@ -118,11 +121,13 @@ def measure(job, arguments):
 def jobs(arguments):
     options = ["--quality", arguments.quality, "--device", "cpu", "--threads", "1", "--method", arguments.method]
     place = "-".join(map(str, arguments.place))
+    shape = (arguments.frames, arguments.side)
+    kind = "" if shape == (FRAMES, SIDE) else f" {shape[0]} of {shape[1]}"
     noises = [(name, iso) for name in arguments.cameras for iso in arguments.isos or CAMERAS[name] if iso in CAMERAS[name]]
     for (name, iso), scene, photograph in itertools.product(noises, arguments.scenes, arguments.photographs):
-        title = f"{name} {iso} {scene} {photograph} {place} {arguments.seed}"
+        title = f"{name} {iso} {scene} {photograph} {place} {arguments.seed}{kind}"
         job = {"name": title, "camera": name, "iso": iso, "scene": scene, "photograph": photograph, "options": options}
-        yield {**job, "seed": zlib.crc32(title.encode()) % 100000}
+        yield {**job, "frames": arguments.frames, "seed": zlib.crc32(title.encode()) % 100000}
 
 
 def means_of(one):
@@ -185,6 +190,8 @@ def parse_arguments():
     parser.add_argument("--cameras", nargs="+", choices=CAMERAS, default=list(CAMERAS))
     parser.add_argument("--isos", nargs="+", type=int)
     parser.add_argument("--scenes", nargs="+", choices=SCENES, default=list(SCENES))
+    parser.add_argument("--frames", type=int, default=FRAMES)
+    parser.add_argument("--side", type=int, default=SIDE)
     parser.add_argument("--method", default="bm3d")
     parser.add_argument("--quality", default="fast")
     parser.add_argument("--seed", type=int, default=1)
