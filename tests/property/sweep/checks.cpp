@@ -370,9 +370,7 @@ class Checker {
     const auto all = static_cast<int64_t>(input_.size()) * draw_.width * draw_.height;
     if (count < kFewValues && 10 * count < all) return;
     const double distance = root(squares, count), sigma = strongest_sigma();
-    // A threshold of chroma is 3.1 sigma, and a group of one patch may lose nearly as much.
-    const bool thresholds = params_.stages == static_cast<int32_t>(Stages::kFirst);
-    const double explained = (thresholds ? 3.5 : 3) * sigma + 2 * root(led, count);
+    const double explained = 3 * sigma + 2 * root(led, count);
     if (!(distance <= explained + kHalfStep + kFloatRounding * largest_)) {
       fail("distance", number(distance) + " steps at sigma " + number(sigma));
     }
