@@ -110,7 +110,7 @@ void run_channel(const StageJob& job, int c, const ProgressSpan& progress) {
                       : first                      ? filter_first_stage
                       : filter_stage_fits(job)     ? filter_stage
                                                    : filter_stage_any;
-  const bool of_patches = first || filter == filter_stage;
+  const bool of_patches = first || ridge || filter == filter_stage;
   if (of_patches) {
     const Rect map = job.map_rect();
     bytes = sizeof(*job.patch_sums().removed) * rect.width * rect.height +
@@ -119,11 +119,12 @@ void run_channel(const StageJob& job, int c, const ProgressSpan& progress) {
   check(cudaMemsetAsync(job.sums, 0, bytes, stream), "clearing sums");
   filter(job, c, progress);
   if (of_patches) {
-    const float ratio =
-        first ? first_stage_sums(*job.stage, c).ratio : patch_sums_ratio(*job.stage, c);
+    const float ratio = first   ? first_stage_sums(*job.stage, c).ratio
+                        : ridge ? ridge_sums_ratio(*job.stage, c)
+                                : patch_sums_ratio(*job.stage, c);
     return finish_channel_of_patches(job, c, ratio);
   }
-  finish_channel(job, c, ridge ? ridge_sums_ratio(*job.stage, c) : kRemovedUnit / kWeightUnit);
+  finish_channel(job, c, kRemovedUnit / kWeightUnit);
 }
 
 }  // namespace

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The ridge filter (engine/boundary/plan.h: GroupRule::kRidge). A warp filters two groups, a half
-// of its lanes each: lane i of a half holds patches i and i + 16 and these rows of the matrix, so
-// that a value read from shared memory, which columns and pixels are exchanged through, serves two
-// rows. The warps of a block share a cell of references with its pixels and its sums, which are
-// integers: they add whenever they are ready.
+// The ridge filter (engine/boundary/plan.h: GroupRule::kRidge). A warp filters a group with the
+// matrix units (matrix.cuh), from the pixels on: lane 4 g + t loads those of the products' factors
+// that it holds. The warps of a block share a cell of references with its pixels and its sums of
+// what is removed, which are integers: they add whenever they are ready. Weights are summed a
+// patch, not a pixel, in global memory (stage.cuh: PatchSums).
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
-#include "aggregate.cuh"
 #include "cuda/frame/warp.cuh"
 #include "cuda/runtime/check.h"
 #include "engine/boundary/bm3d_math.h"
+#include "matrix.cuh"
 #include "select.cuh"
 #include "stage.cuh"
 
@@ -20,12 +21,13 @@ namespace {
 constexpr int kWarps = 8;        // of a block
 constexpr int kLargestCell = 8;  // references a side
 
-// A cell's sums are of 32 bits, of up to 2048 patches a pixel. Weights are 1 to 32.
+// Weights are 1 to 32: a position's sum of up to 63^2 stays under 2^32.
 constexpr float kWeightSteps = 1 << 15;
+static_assert(63.0 * 63 * kMaxGroup * kWeightSteps < 4294967296.0);
 // R = w * kaiser * (what is removed) of patches with a weight up to kSmallWeight is summed in steps
-// kFiner times as small as that of others, apart from it. With |R| up to kLargestR steps sums stay
-// under 2^31; more than that, of 8 times the noise's deviation and more, as where a hot pixel is
-// removed, is added in global memory at once.
+// kFiner times as small as that of others, apart from it. With |R| up to kLargestR steps a cell's
+// sums stay under 2^31; more than that, of 8 times the noise's deviation and more, as where a hot
+// pixel is removed, is added in global memory at once.
 constexpr float kFiner = 16, kSmallWeight = 2;
 constexpr float kLargestR = 1048000;
 constexpr float kDeviationSteps = kFiner * 4096;
@@ -34,259 +36,84 @@ static_assert(kLargestCell * kLargestCell * kMaxGroup == 2048);
 // What a cell's block needs, by value.
 struct RidgeArgs {
   const float *noisy, *pilot;  // of one channel, at the rectangle's first pixel
-  Rect noisy_rect, pilot_rect, out;
+  Rect noisy_rect, pilot_rect, out, map;
   int noisy_stride, pilot_stride;
   ReferenceGrid grid;
   const uint16_t* groups;
-  PixelSums* sums;
+  PatchSums sums;
   StagePart stage;
   int cell;                     // references a side
   int first_column, first_row;  // of the launch, in cells of the image's grid
   int width, height;            // of the pixels that a cell's patches can reach
+  int stride;                   // of the region in shared memory
   float variance;
   float steps;  // of R, finer ones
   float kaiser[kMaxPatch];
 };
 
-constexpr int kHalf = 16;  // lanes a group
-constexpr int kRows = kMaxGroup / kHalf;
-static_assert(kRows == 2);
-
-// The rows of the matrix that a lane holds.
-using Rows = float[kRows][kMaxGroup];
-
-// One group's part of shared memory, of float4: a column of the matrix, and a row of the patches'
-// pixels, kMaxGroup floats a pixel. The halves of a warp take different banks.
-struct GroupShared {
-  float* column;
-  float* pixels;
-
-  static __host__ __device__ constexpr int floats(int patch) {
-    return (patch + 1) * kMaxGroup + kHalf;
-  }
-  __device__ GroupShared(float* shared, int patch, int number)
-      : column(shared + number * floats(patch)), pixels(column + kMaxGroup) {}
+// A pixel of a patch. Those that fill up the last eight are the first one's, without a window.
+struct PatchPixel {
+  int at;  // in the region, in bytes
+  short x, y;
+  float window;
 };
 
-// A cell's region in shared memory: sums, and its pixels where they are held.
+__host__ __device__ constexpr int filled_pixels(int patch) {
+  return (patch * patch + 7) / 8 * 8;
+}
+
+// A cell's region in shared memory: sums of R, and its pixels where they are held.
 struct Region {
-  int *coarse, *fine;  // R
-  unsigned* weight;
+  int *coarse, *fine;
   float *noisy, *pilot;
+  PatchPixel* pixels;  // of a patch
 };
-
-// A lane's patches of one plane.
-struct LanePatches {
-  const float* at[kRows];
-  bool exists[kRows];  // in the group
-  int stride;
-  float base;  // subtracted from its pixels
-
-  __device__ __forceinline__ float pixel(int a, int x, int y) const {
-    return exists[a] ? at[a][y * stride + x] - base : 0.0f;
-  }
-};
-
-__device__ __forceinline__ float half_sum(float v) {
-#pragma unroll
-  for (int distance = kHalf / 2; distance >= 1; distance /= 2) {
-    v += __shfl_xor_sync(kFullWarp, v, distance);
-  }
-  return v;
-}
-
-// Lane of its half.
-__device__ __forceinline__ int lane_of_half() {
-  return threadIdx.x % kHalf;
-}
-
-// Makes the group's mean the base, in two steps so that little is lost of a bright patch.
-__device__ __forceinline__ void subtract_mean(LanePatches& lane, float near, int patch, int count) {
-  lane.base = near;
-  float sum = 0;
-  for (int y = 0; y < patch; ++y) {
-    for (int x = 0; x < patch; ++x) sum += lane.pixel(0, x, y) + lane.pixel(1, x, y);
-  }
-  lane.base += half_sum(sum) / static_cast<float>(max(count, 1) * patch * patch);
-}
-
-// Calls body(x, values) for each pixel of patch row y, values being those of all patches.
-template <typename Body>
-__device__ __forceinline__ void for_row(const LanePatches& lane, int patch, int y,
-                                        const GroupShared& shared, const Body& body) {
-  __syncwarp();
-  for (int x = 0; x < patch; ++x) {
-    float* const to = shared.pixels + x * kMaxGroup + lane_of_half();
-    to[0] = lane.pixel(0, x, y);
-    to[kHalf] = lane.pixel(1, x, y);
-  }
-  __syncwarp();
-  for (int x = 0; x < patch; ++x) body(x, shared.pixels + x * kMaxGroup);
-}
-
-// sum over j of rows[a][j] * values[j]
-__device__ __forceinline__ void dot(const Rows& rows, const float* values, float (&sums)[kRows]) {
-#pragma unroll
-  for (int j = 0; j < kMaxGroup; j += 4) {
-    const float4 v = *reinterpret_cast<const float4*>(values + j);
-#pragma unroll
-    for (int a = 0; a < kRows; ++a) {
-      sums[a] = fmaf(rows[a][j], v.x, j == 0 ? 0.0f : sums[a]);
-      sums[a] = fmaf(rows[a][j + 1], v.y, sums[a]);
-      sums[a] = fmaf(rows[a][j + 2], v.z, sums[a]);
-      sums[a] = fmaf(rows[a][j + 3], v.w, sums[a]);
-    }
-  }
-}
-
-// rows[a] += factor[a] * values
-__device__ __forceinline__ void add_scaled(Rows& rows, const float (&factor)[kRows],
-                                           const float* values) {
-#pragma unroll
-  for (int j = 0; j < kMaxGroup; j += 4) {
-    const float4 v = *reinterpret_cast<const float4*>(values + j);
-#pragma unroll
-    for (int a = 0; a < kRows; ++a) {
-      rows[a][j] = fmaf(factor[a], v.x, rows[a][j]);
-      rows[a][j + 1] = fmaf(factor[a], v.y, rows[a][j + 1]);
-      rows[a][j + 2] = fmaf(factor[a], v.z, rows[a][j + 2]);
-      rows[a][j + 3] = fmaf(factor[a], v.w, rows[a][j + 3]);
-    }
-  }
-}
-
-__device__ __forceinline__ void clear(float (&row)[kMaxGroup]) {
-#pragma unroll
-  for (float& entry : row) entry = 0;
-}
-
-// Adds `ridge` to the diagonal; the matrix becomes minus its inverse, by symmetric sweeps of all
-// its pivots. It is positive definite with no eigenvalue under `ridge` then. Rows turn by a column
-// a sweep, so that the pivot's is always the first: registers can't be indexed, and all sweeps as
-// code would not fit in caches.
-__device__ __forceinline__ void invert(Rows& rows, int count, float ridge,
-                                       const GroupShared& shared) {
-  const int lane = lane_of_half();
-#pragma unroll
-  for (int half = 0; half < kRows; ++half) {
-#pragma unroll 1
-    for (int i = 0; i < kHalf; ++i) {
-      const int p = half * kHalf + i;
-      const bool swept = p < count, pivot = swept && lane == i;
-      if (pivot) rows[half][0] += ridge;
-      __syncwarp();
-#pragma unroll
-      for (int a = 0; a < kRows; ++a) {
-        shared.column[(lane + a * kHalf - p) & (kMaxGroup - 1)] = rows[a][0];
-      }
-      __syncwarp();
-      const float r = swept ? 1.0f / fmaxf(shared.column[0], ridge) : 0.0f;
-      float factor[kRows], first[kRows];
-#pragma unroll
-      for (int a = 0; a < kRows; ++a) {
-        factor[a] = rows[a][0] * -r;
-        if (a == half && pivot) factor[a] = r;
-        first[a] = swept ? -factor[a] : rows[a][0];
-      }
-      if (pivot) clear(rows[half]);
-#pragma unroll
-      for (int j = 0; j < kMaxGroup; j += 4) {
-        const float4 v = *reinterpret_cast<const float4*>(shared.column + j);
-#pragma unroll
-        for (int a = 0; a < kRows; ++a) {
-          float(&row)[kMaxGroup] = rows[a];
-          if (j > 0) row[j - 1] = fmaf(factor[a], v.x, row[j]);
-          row[j] = fmaf(factor[a], v.y, row[j + 1]);
-          row[j + 1] = fmaf(factor[a], v.z, row[j + 2]);
-          row[j + 2] = fmaf(factor[a], v.w, row[j + 3]);
-        }
-      }
-#pragma unroll
-      for (int a = 0; a < kRows; ++a) rows[a][kMaxGroup - 1] = first[a];
-    }
-  }
-}
-
-// Weights of the lane's patches in the aggregation; T - 1 is nv * rows.
-__device__ __forceinline__ void weights_of(const Rows& rows, float nv, int count, int pixels,
-                                           float (&weights)[kRows]) {
-  const auto groups = static_cast<float>(max(count, 1));
-#pragma unroll
-  for (int a = 0; a < kRows; ++a) {
-    float sum = 1.0f / (groups * static_cast<float>(pixels));
-#pragma unroll
-    for (int j = 0; j < kMaxGroup; ++j) {
-      const bool own = j / kHalf == a && j % kHalf == lane_of_half();
-      const float t = fmaf(nv, rows[a][j], own ? 1.0f : 0.0f);
-      sum = fmaf(t, t, sum);
-    }
-    weights[a] = 1.0f / fminf(fmaxf(sum, 1.0f / groups), 1.0f);
-  }
-}
-
-// (T - 1) / nv of the group, whose pilot is given.
-__device__ __forceinline__ void make_filter(const LanePatches& pilot, int patch, float nv,
-                                            int count, const GroupShared& shared, Rows& rows) {
-#pragma unroll
-  for (int a = 0; a < kRows; ++a) clear(rows[a]);
-  float own = 0;
-  for (int y = 0; y < patch; ++y) {
-    for_row(pilot, patch, y, shared, [&](int, const float* values) {
-      const float mine[kRows] = {values[lane_of_half()], values[lane_of_half() + kHalf]};
-      own = fmaf(mine[0], mine[0], fmaf(mine[1], mine[1], own));
-      add_scaled(rows, mine, values);
-    });
-  }
-  const float energy = half_sum(own);
-  invert(rows, count, ridge_of(nv, energy), shared);
-  // Energies beyond float's range: nothing is removed.
-  if (!(energy <= kMostRidgeEnergy)) {
-#pragma unroll
-    for (int a = 0; a < kRows; ++a) clear(rows[a]);
-  }
-}
 
 // A block's way through its cell. kHeld: the pixels lie in shared memory, too. kPatch: the patches'
 // side, or 0 for any.
 template <bool kHeld, int kPatch>
 class RidgeCell {
  public:
-  __device__ __forceinline__ RidgeCell(const RidgeArgs& args, const Region& region,
-                                       const GroupShared& shared)
+  __device__ __forceinline__ RidgeCell(const RidgeArgs& args, const Region& region)
       : args_(args),
         region_(region),
-        shared_(shared),
         lane_(threadIdx.x % 32),
+        g_(lane_ / 4),
+        t_(lane_ % 4),
         column0_((args.first_column + static_cast<int>(blockIdx.x)) * args.cell),
         row0_((args.first_row + static_cast<int>(blockIdx.y)) * args.cell),
         x0_(args.grid.x(column0_) - args.stage.radius),
         y0_(args.grid.y(row0_) - args.stage.radius) {}
 
-  // Sums of 0, and the pixels; 0 outside of the planes.
+  // Sums of 0, the pixels, 0 outside of the planes, and the table of a patch's pixels.
   __device__ __forceinline__ void fill() const {
     for (int row = threadIdx.x / 32; row < args_.height; row += kWarps) {
       for (int column = lane_; column < args_.width; column += 32) {
-        const int i = row * args_.width + column, x = x0_ + column, y = y0_ + row;
+        const int i = row * args_.stride + column, x = x0_ + column, y = y0_ + row;
         region_.coarse[i] = region_.fine[i] = 0;
-        region_.weight[i] = 0;
         if constexpr (kHeld) {
           region_.noisy[i] = pixel_of(args_.noisy, args_.noisy_rect, args_.noisy_stride, x, y);
           region_.pilot[i] = pixel_of(args_.pilot, args_.pilot_rect, args_.pilot_stride, x, y);
         }
       }
     }
+    for (int i = threadIdx.x; i < filled_pixels(patch()); i += kWarps * 32) {
+      const int x = i % patch(), y = i / patch();
+      const bool inside = i < patch() * patch();
+      region_.pixels[i] = {inside ? bytes(y * args_.stride + x) : 0,
+                           static_cast<short>(inside ? x : 0), static_cast<short>(inside ? y : 0),
+                           inside ? args_.kaiser[y] * args_.kaiser[x] : 0.0f};
+    }
   }
 
   __device__ __forceinline__ void run() const {
     const ReferenceGrid& grid = args_.grid;
-    const int references = args_.cell * args_.cell, half = lane_ / kHalf;
-    for (int first = threadIdx.x / 32 * 2; first < references; first += 2 * kWarps) {
-      const int number = first + half;
+    const int references = args_.cell * args_.cell;
+    for (int number = threadIdx.x / 32; number < references; number += kWarps) {
       const int column = column0_ + number % args_.cell - grid.column;
       const int row = row0_ + number / args_.cell - grid.row;
-      const bool needed = number < references && column >= 0 && column < grid.columns && row >= 0 &&
-                          row < grid.rows;
-      if (__any_sync(kFullWarp, needed)) filter(needed, column, row);
+      if (column < 0 || column >= grid.columns || row < 0 || row >= grid.rows) continue;
+      filter(column, row);
     }
   }
 
@@ -295,18 +122,35 @@ class RidgeCell {
     for (int row = threadIdx.x / 32; row < args_.height; row += kWarps) {
       const int y = y0_ + row - args_.out.y;
       if (y < 0 || y >= args_.out.height) continue;
+      unsigned long long* const sums =
+          args_.sums.removed + static_cast<size_t>(y) * args_.out.width;
       for (int column = lane_; column < args_.width; column += 32) {
-        const int i = row * args_.width + column, x = x0_ + column - args_.out.x;
-        const unsigned weight = region_.weight[i];
-        if (weight == 0 || x < 0 || x >= args_.out.width) continue;
+        const int i = row * args_.stride + column, x = x0_ + column - args_.out.x;
         const long long removed =
             static_cast<long long>(region_.coarse[i]) * static_cast<int>(kFiner) + region_.fine[i];
-        add_steps(args_.sums + static_cast<size_t>(y) * args_.out.width + x, removed, weight);
+        if (removed == 0 || x < 0 || x >= args_.out.width) continue;
+        atomicAdd(sums + x, static_cast<unsigned long long>(removed));
       }
     }
   }
 
  private:
+  // Of a pixel, in shared memory or a plane, in bytes.
+  using Offset = std::conditional_t<kHeld, int, ptrdiff_t>;
+
+  template <typename T>
+  static __device__ __forceinline__ T bytes(T pixels) {
+    return pixels * static_cast<T>(sizeof(float));
+  }
+
+  // A plane's patches as a lane needs them. In place of one that doesn't exist the first is read.
+  template <int kCount>
+  struct Patches {
+    const float* pixels;
+    int stride;
+    Offset at[kCount];
+  };
+
   static __device__ __forceinline__ float pixel_of(const float* plane, const Rect& rect, int stride,
                                                    int x, int y) {
     const bool inside =
@@ -315,133 +159,295 @@ class RidgeCell {
   }
 
   __device__ __forceinline__ int patch() const { return kPatch > 0 ? kPatch : args_.stage.patch; }
+  __device__ __forceinline__ int pixels() const { return patch() * patch(); }
 
-  // Where a lane's patch begins: in the region, and in the image.
+  template <int kCount>
+  __device__ __forceinline__ float pixel(const Patches<kCount>& patches, int a,
+                                         const PatchPixel& at) const {
+    const Offset offset = kHeld ? static_cast<Offset>(at.at)
+                                : bytes(static_cast<Offset>(at.y) * patches.stride + at.x);
+    return at_offset(patches.pixels, patches.at[a] + offset);
+  }
+
+  static __device__ __forceinline__ float at_offset(const float* pixels, Offset offset) {
+    return *reinterpret_cast<const float*>(reinterpret_cast<const char*>(pixels) + offset);
+  }
+
+  // Whether the pixels from i on fill up the last eight.
+  __device__ __forceinline__ bool may_fill(int i) const { return i + 8 > pixels(); }
+  __device__ __forceinline__ bool fills(int i) const { return i >= pixels(); }
+
+  // The group's mean. `near`: a pixel of it, so that little is lost of a bright patch.
+  __device__ __forceinline__ float mean_of(const Patches<4>& patches, float near,
+                                           const float (&exists)[4], int count) const {
+    float sums[4] = {};
+#pragma unroll(kPatch > 0 ? kMaxPatch : 1)
+    for (int i = 0; i < filled_pixels(patch()); i += 8) {
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        const int number = i + 2 * t_ + k;
+        if (may_fill(i) && fills(number)) continue;
+        const PatchPixel at = region_.pixels[number];
+#pragma unroll
+        for (int a = 0; a < 4; ++a) sums[a] += pixel(patches, a, at) - near;
+      }
+    }
+    float sum = 0;
+#pragma unroll
+    for (int a = 0; a < 4; ++a) sum = fmaf(exists[a], sums[a], sum);
+    return near + warp_sum(sum) / static_cast<float>(count * pixels());
+  }
+
+  // The group's entry of patch lane_: where it begins in the image.
   struct Place {
     bool exists;
-    int at, x, y;
+    int x, y;
   };
 
-  __device__ __forceinline__ LanePatches patches(const Place (&places)[kRows], const float* held,
-                                                 const float* plane, const Rect& rect,
-                                                 int stride) const {
-    LanePatches result;
-    result.stride = kHeld ? args_.width : stride;
-#pragma unroll
-    for (int a = 0; a < kRows; ++a) {
-      const Place& place = places[a];
-      const ptrdiff_t offset = static_cast<ptrdiff_t>(place.y - rect.y) * stride + place.x - rect.x;
-      result.exists[a] = place.exists;
-      result.at[a] =
-          kHeld ? held + (place.exists ? place.at : 0) : plane + (place.exists ? offset : 0);
+  __device__ __forceinline__ Place place_of(int column, int row) const {
+    const uint16_t* const entries =
+        args_.groups + (static_cast<size_t>(row) * args_.grid.columns + column) * args_.stage.group;
+    int entry = lane_ < args_.stage.group ? entries[lane_] : kNoPatch;
+    const bool exists = entry != kNoPatch;
+    const int first = __shfl_sync(kFullWarp, entry, 0);
+    if (!exists) entry = first;
+    return {exists, args_.grid.x(args_.grid.column + column) - args_.stage.radius + (entry & 63),
+            args_.grid.y(args_.grid.row + row) - args_.stage.radius + (entry >> 6)};
+  }
+
+  // Of the patches whose numbers `number_of` tells.
+  template <int kCount, typename NumberOf>
+  __device__ __forceinline__ Patches<kCount> patches_of(const Place& place, const float* held,
+                                                        const float* plane, const Rect& rect,
+                                                        int stride, NumberOf number_of) const {
+    Offset own;
+    if constexpr (kHeld) {
+      own = region_offset(place);
+    } else {
+      own = bytes(static_cast<ptrdiff_t>(place.y - rect.y) * stride + place.x - rect.x);
     }
+    Patches<kCount> result;
+    result.pixels = kHeld ? held : plane;
+    result.stride = stride;
+#pragma unroll
+    for (int a = 0; a < kCount; ++a) result.at[a] = __shfl_sync(kFullWarp, own, number_of(a));
     return result;
   }
 
-  // The half's group of this reference; of none, where it isn't needed.
-  __device__ __forceinline__ int place_patches(bool needed, int column, int row,
-                                               Place (&places)[kRows]) const {
-    const int group = needed ? args_.stage.group : 0;
-    const size_t reference =
-        needed ? static_cast<size_t>(row) * args_.grid.columns + column : size_t{0};
-    const uint16_t* const entries = args_.groups + reference * args_.stage.group;
-    int count = 0;
-#pragma unroll
-    for (int a = 0; a < kRows; ++a) {
-      const int i = lane_ % kHalf + a * kHalf;
-      const int entry = i < group ? entries[i] : kNoPatch;
-      Place& place = places[a];
-      place.exists = entry != kNoPatch;
-      place.x = args_.grid.x(args_.grid.column + column) - args_.stage.radius + (entry & 63);
-      place.y = args_.grid.y(args_.grid.row + row) - args_.stage.radius + (entry >> 6);
-      place.at = (place.y - y0_) * args_.width + place.x - x0_;
-      const unsigned all = __ballot_sync(kFullWarp, place.exists);
-      count += __popc(all >> (lane_ & kHalf) & 0xffffu);
-    }
-    return count;
+  __device__ __forceinline__ int region_offset(const Place& place) const {
+    return bytes((place.y - y0_) * args_.stride + place.x - x0_);
   }
 
-  __device__ __forceinline__ void filter(bool needed, int column, int row) const {
-    Place places[kRows];
-    const int count = place_patches(needed, column, row, places);
-    LanePatches pilot =
-        patches(places, region_.pilot, args_.pilot, args_.pilot_rect, args_.pilot_stride);
-    LanePatches noisy =
-        patches(places, region_.noisy, args_.noisy, args_.noisy_rect, args_.noisy_stride);
-    pilot.base = 0;
-    const float near = __shfl_sync(kFullWarp, pilot.pixel(0, 0, 0), lane_ & kHalf);
-    subtract_mean(pilot, near, patch(), count);
-    subtract_mean(noisy, near, patch(), count);
-    const float nv = static_cast<float>(patch() * patch()) * args_.variance;
-    Rows rows;
-    make_filter(pilot, patch(), nv, count, shared_, rows);
-    float weights[kRows];
-    weights_of(rows, nv, count, patch() * patch(), weights);
-    float steps[kRows];  // R of window * (what is kept)
+  // X X' of the pilot's patches g, g + 8, g + 16 and g + 24; those that don't exist are 0.
+  __device__ __forceinline__ SymmetricMatrix multiply(const Patches<4>& pilot, float mean,
+                                                      const float (&exists)[4]) const {
+    SymmetricMatrix matrix{};
+    float base[4];
 #pragma unroll
-    for (int a = 0; a < kRows; ++a) {
-      steps[a] = weights[a] * -nv * args_.steps * (is_fine(weights[a]) ? 1.0f : 1 / kFiner);
-    }
-    for (int y = 0; y < patch(); ++y) {
-      for_row(noisy, patch(), y, shared_, [&](int x, const float* values) {
-        float kept[kRows];
-        dot(rows, values, kept);
-        const float window = args_.kaiser[y] * args_.kaiser[x];
+    for (int a = 0; a < 4; ++a) base[a] = -mean * exists[a];
+#pragma unroll(kPatch > 0 ? kMaxPatch : 1)
+    for (int i = 0; i < filled_pixels(patch()); i += 8) {
+      Tile tiles[2];
 #pragma unroll
-        for (int a = 0; a < kRows; ++a) {
-          if (places[a].exists) add(places[a], x, y, weights[a], window, steps[a] * kept[a]);
+      for (int k = 0; k < 2; ++k) {
+        const int number = i + 2 * t_ + k;
+        const bool filling = may_fill(i) && fills(number);
+        const PatchPixel at = region_.pixels[number];
+#pragma unroll
+        for (int a = 0; a < 4; ++a) {
+          const float v = fmaf(pixel(pilot, a, at), exists[a], base[a]);
+          tiles[a / 2].v[a % 2 * 2 + k] = filling ? 0.0f : v;
         }
-      });
+      }
+      const TileFactors first(tiles[0]), second(tiles[1]);
+      multiply_add(matrix.first, first, first);
+      multiply_add(matrix.lower, second, first);
+      multiply_add(matrix.second, second, second);
+    }
+    return matrix;
+  }
+
+  // (T - 1) / nv of the group.
+  __device__ __forceinline__ SymmetricMatrix make_filter(const Patches<4>& pilot, float mean,
+                                                         const float (&exists)[4], float nv) const {
+    SymmetricMatrix matrix = multiply(pilot, mean, exists);
+    const float energy = warp_sum(own_diagonal(matrix.first) + own_diagonal(matrix.second));
+    const float ridge = ridge_of(nv, energy);
+    add_to_diagonal(matrix.first, ridge);
+    add_to_diagonal(matrix.second, ridge);
+    invert(matrix, ridge);
+    // Energies beyond float's range: nothing is removed.
+    if (!(energy <= kMostRidgeEnergy)) matrix = SymmetricMatrix{};
+    return matrix;
+  }
+
+  // Of patches g and g + 8 of the lane's rows of T, whose parts are `own` and `other`, of which
+  // `own` holds the diagonal.
+  __device__ __forceinline__ float weight_of(const Square& own, const Square& other, int half,
+                                             float nv, int count) const {
+    float sum = 0;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int column = k / 2 * 8 + 2 * t_ + k % 2;
+      const float t =
+          fmaf(nv, own.half[k / 2].v[2 * half + k % 2], column == g_ + 8 * half ? 1.0f : 0.0f);
+      const float u = nv * other.half[k / 2].v[2 * half + k % 2];
+      sum = fmaf(t, t, fmaf(u, u, sum));
+    }
+    sum += __shfl_xor_sync(kFullWarp, sum, 1);
+    sum += __shfl_xor_sync(kFullWarp, sum, 2);
+    const auto group = static_cast<float>(count);
+    sum += 1.0f / (group * static_cast<float>(pixels()));
+    return 1.0f / fminf(fmaxf(sum, 1.0f / group), 1.0f);
+  }
+
+  // Of the lane's rows: where R of a patch is summed, and its steps, of window * (what the matrix
+  // makes of the noisy pixels). A patch that doesn't exist adds 0 to the first's.
+  struct Row {
+    char* sums;
+    float steps;
+  };
+
+  __device__ __forceinline__ void filter(int column, int row) const {
+    const Place place = place_of(column, row);
+    const unsigned existing = __ballot_sync(kFullWarp, place.exists);
+    if (existing == 0) return;
+    const int count = __popc(existing);
+    float exists[4];
+#pragma unroll
+    for (int a = 0; a < 4; ++a) exists[a] = existing >> (g_ + 8 * a) & 1 ? 1.0f : 0.0f;
+    const auto row_number = [&](int a) { return g_ + 8 * a; };
+    const Patches<4> pilot = patches_of<4>(place, region_.pilot, args_.pilot, args_.pilot_rect,
+                                           args_.pilot_stride, row_number);
+    const float near = at_offset(pilot.pixels, __shfl_sync(kFullWarp, pilot.at[0], 0));
+    const float mean = mean_of(patches_of<4>(place, region_.noisy, args_.noisy, args_.noisy_rect,
+                                             args_.noisy_stride, row_number),
+                               near, exists, count);
+    const float nv = static_cast<float>(pixels()) * args_.variance;
+    const SymmetricMatrix matrix =
+        make_filter(pilot, mean_of(pilot, near, exists, count), exists, nv);
+    float weights[4];
+    weights[0] = weight_of(matrix.first, matrix.upper, 0, nv, count);
+    weights[1] = weight_of(matrix.first, matrix.upper, 1, nv, count);
+    weights[2] = weight_of(matrix.second, matrix.lower, 0, nv, count);
+    weights[3] = weight_of(matrix.second, matrix.lower, 1, nv, count);
+    Row rows[4];
+#pragma unroll
+    for (int a = 0; a < 4; ++a) {
+      weights[a] = rintf(weights[a] * kWeightSteps);
+      const float w = weights[a] * (1 / kWeightSteps);
+      const bool fine = w <= kSmallWeight;
+      rows[a].steps = w * exists[a] * -nv * args_.steps * (fine ? 1.0f : 1 / kFiner);
+      const int at = kHeld ? static_cast<int>(pilot.at[a])
+                           : __shfl_sync(kFullWarp, region_offset(place), g_ + 8 * a);
+      rows[a].sums = reinterpret_cast<char*>(fine ? region_.fine : region_.coarse) + at;
+    }
+    add_weights(place, weights);
+    const Patches<8> noisy =
+        patches_of<8>(place, region_.noisy, args_.noisy, args_.noisy_rect, args_.noisy_stride,
+                      [&](int a) { return a / 2 * 8 + 2 * t_ + a % 2; });
+    add_removed(matrix, noisy, mean, rows, place);
+  }
+
+  // Each lane that of its own patch.
+  __device__ __forceinline__ void add_weights(const Place& place, const float (&weights)[4]) const {
+    float own = 0;  // lane i has those of patches i / 4 + 8 a
+#pragma unroll
+    for (int a = 0; a < 4; ++a) {
+      if (t_ == a) own = weights[a];
+    }
+    own = __shfl_sync(kFullWarp, own, lane_ % 8 * 4 + lane_ / 8);
+    const int x = place.x - args_.map.x, y = place.y - args_.map.y;
+    if (!place.exists || x < 0 || x >= args_.map.width || y < 0 || y >= args_.map.height) return;
+    atomicAdd(args_.sums.weight + static_cast<size_t>(y) * args_.map.width + x,
+              __float2uint_rn(own));
+  }
+
+  // `matrix` times the noisy pixels, eight at a time.
+  __device__ __forceinline__ void add_removed(const SymmetricMatrix& matrix,
+                                              const Patches<8>& noisy, float mean,
+                                              const Row (&rows)[4], const Place& place) const {
+    const SquareFactors upper[2] = {SquareFactors(matrix.first), SquareFactors(matrix.upper)};
+    const SquareFactors lower[2] = {SquareFactors(matrix.lower), SquareFactors(matrix.second)};
+#pragma unroll(kPatch > 0 ? kMaxPatch : 1)
+    for (int i = 0; i < filled_pixels(patch()); i += 8) {
+      const PatchPixel own = region_.pixels[i + g_];
+      Tile kept[2]{};
+#pragma unroll
+      for (int s = 0; s < 4; ++s) {
+        const RowFactors values{
+            {Factor(pixel(noisy, 2 * s, own) - mean), Factor(pixel(noisy, 2 * s + 1, own) - mean)}};
+        const TileFactors* const rows_of[2] = {&upper[s / 2].half[s % 2],
+                                               &lower[s / 2].half[s % 2]};
+        multiply_add(kept, rows_of, values);
+      }
+      add(kept, i, rows, place);
     }
   }
 
-  static __device__ __forceinline__ bool is_fine(float weight) { return weight <= kSmallWeight; }
-
-  // `removed` is in steps, but for the window.
-  __device__ __forceinline__ void add(const Place& place, int x, int y, float weight, float window,
-                                      float removed) const {
-    const int pixel = place.at + y * args_.width + x;
-    const float value = window * removed;
-    atomicAdd(region_.weight + pixel,
-              static_cast<unsigned>(__float2int_rn(weight * kWeightSteps * window)));
-    if (fabsf(value) <= kLargestR) {
-      atomicAdd((is_fine(weight) ? region_.fine : region_.coarse) + pixel, __float2int_rn(value));
-    } else {
-      const int finer = is_fine(weight) ? 1 : static_cast<int>(kFiner);
-      add_large(value, finer, place.x + x, place.y + y);
+  // Pixels i + 2 t and the next of the rows.
+  __device__ __forceinline__ void add(const Tile (&kept)[2], int i, const Row (&rows)[4],
+                                      const Place& place) const {
+    const int first = i + 2 * t_;
+    float most = 0;
+#pragma unroll
+    for (int a = 0; a < 4; ++a) {
+      const float(&v)[4] = kept[a / 2].v;
+      most =
+          fmaxf(most, fmaxf(fabsf(v[a % 2 * 2]), fabsf(v[a % 2 * 2 + 1])) * fabsf(rows[a].steps));
+    }
+    if (__any_sync(kFullWarp, !(most <= kLargestR))) return add_large(kept, first, rows, place);
+    constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      if (may_fill(i) && fills(first + k)) continue;
+      const PatchPixel at = region_.pixels[first + k];
+#pragma unroll
+      for (int a = 0; a < 4; ++a) {
+        const float rounded = fmaf(rows[a].steps * at.window, kept[a / 2].v[a % 2 * 2 + k], kRound);
+        atomicAdd(reinterpret_cast<int*>(rows[a].sums + at.at),
+                  __float_as_int(rounded) - __float_as_int(kRound));
+      }
     }
   }
 
   // A hot pixel's: straight to the sums of pixels, which are wider.
-  __device__ __forceinline__ void add_large(float value, int finer, int x, int y) const {
-    x -= args_.out.x;
-    y -= args_.out.y;
-    if (x < 0 || x >= args_.out.width || y < 0 || y >= args_.out.height) return;
-    const float bounded = fminf(fmaxf(value, -kLargestSteps), kLargestSteps);
-    add_steps(args_.sums + static_cast<size_t>(y) * args_.out.width + x,
-              __float2ll_rn(bounded) * finer, 0);
+  __device__ void add_large(const Tile (&kept)[2], int first, const Row (&rows)[4],
+                            const Place& place) const {
+#pragma unroll
+    for (int a = 0; a < 4; ++a) {
+      const int x0 = __shfl_sync(kFullWarp, place.x, g_ + 8 * a) - args_.out.x;
+      const int y0 = __shfl_sync(kFullWarp, place.y, g_ + 8 * a) - args_.out.y;
+      const bool fine = rows[a].sums >= reinterpret_cast<char*>(region_.fine);
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        const PatchPixel at = region_.pixels[first + k];
+        const int x = x0 + at.x, y = y0 + at.y;
+        if (x < 0 || x >= args_.out.width || y < 0 || y >= args_.out.height) continue;
+        const float value = rows[a].steps * at.window * kept[a / 2].v[a % 2 * 2 + k];
+        const float bounded = fminf(fmaxf(value, -kLargestSteps), kLargestSteps);
+        const long long steps = __float2ll_rn(bounded) * (fine ? 1 : static_cast<int>(kFiner));
+        atomicAdd(args_.sums.removed + static_cast<size_t>(y) * args_.out.width + x,
+                  static_cast<unsigned long long>(steps));
+      }
+    }
   }
 
   const RidgeArgs& args_;
   const Region& region_;
-  const GroupShared& shared_;
-  const int lane_;
+  const int lane_, g_, t_;
   const int column0_, row0_, x0_, y0_;
 };
 
 template <bool kHeld, int kPatch>
 __global__ void __launch_bounds__(kWarps * 32, 2)
     filter_ridge(const __grid_constant__ RidgeArgs args) {
-  extern __shared__ float4 memory[];
-  float* const exchange = reinterpret_cast<float*>(memory);
-  const int pixels = args.width * args.height;
-  int* const sums =
-      reinterpret_cast<int*>(exchange + 2 * kWarps * GroupShared::floats(args.stage.patch));
-  float* const planes = reinterpret_cast<float*>(sums + 3 * pixels);
-  const Region region{sums, sums + pixels, reinterpret_cast<unsigned*>(sums + 2 * pixels), planes,
-                      planes + pixels};
-  const GroupShared shared(exchange, args.stage.patch, threadIdx.x / kHalf);
-  const RidgeCell<kHeld, kPatch> cell(args, region, shared);
+  extern __shared__ int memory[];
+  const int pixels = args.stride * args.height;
+  float* const planes = reinterpret_cast<float*>(memory + 2 * pixels);
+  const Region region{memory, memory + pixels, planes, planes + pixels,
+                      reinterpret_cast<PatchPixel*>(planes + (kHeld ? 2 : 0) * pixels)};
+  const RidgeCell<kHeld, kPatch> cell(args, region);
   cell.fill();
   __syncthreads();
   cell.run();
@@ -458,19 +464,21 @@ Kernel kernel_for(int patch, bool held) {
 }
 
 size_t shared_bytes(const RidgeArgs& args, bool held) {
-  return sizeof(float) * 2 * kWarps * GroupShared::floats(args.stage.patch) +
-         (held ? 5 : 3) * sizeof(int) * args.width * args.height;
+  return sizeof(PatchPixel) * filled_pixels(args.stage.patch) +
+         (held ? 4 : 2) * sizeof(int) * args.stride * args.height;
 }
 
 // The largest cell of which two blocks fit on a multiprocessor, but no small one for that; without
 // its pixels where not even a single reference's fit. Returns whether they are held.
 bool set_cell(const StageJob& job, RidgeArgs& args) {
-  constexpr int kEnoughBlocks = 2, kSmallestCell = 4;
+  constexpr int kEnoughBlocks = 2, kSmallestCell = 4, kBanks = 32;
   const Bm3dStage& stage = *job.stage;
   for (const bool held : {true, false}) {
     for (args.cell = kLargestCell; args.cell > 0; --args.cell) {
       args.width = (args.cell - 1) * stage.step + 2 * stage.radius + stage.patch;
       args.height = args.width;
+      // A patch's rows lie in banks beside each other.
+      args.stride = (args.width - stage.patch + kBanks - 1) / kBanks * kBanks + stage.patch;
       const size_t bytes = shared_bytes(args, held);
       const int enough = args.cell > kSmallestCell ? kEnoughBlocks : 1;
       if (bytes <= job.limits.shared_bytes && job.blocks_that_fit(bytes) >= enough) return held;
@@ -489,9 +497,10 @@ RidgeArgs make_args(const StageJob& job, int c) {
   args.pilot_rect = job.pilot.rect;
   args.pilot_stride = job.pilot.stride;
   args.out = job.out.rect;
+  args.map = job.map_rect();
   args.grid = job.grid;
   args.groups = job.groups;
-  args.sums = job.sums;
+  args.sums = job.patch_sums();
   args.stage = part_of(stage);
   args.variance = stage.shrink[c];
   args.steps = kDeviationSteps / std::sqrt(stage.shrink[c]);

@@ -53,6 +53,8 @@ constexpr Case kCases[] = {
     {"sw-nlm-2592x1728-grey-21-7", 2592, 1728, kGrey, Method::kSwNlm, 21, 7},
     {"bm3d-24mp-grey", 6000, 4000, kGrey, Method::kBm3d, 0, 0},
     {"bm3d-24mp-rgb", 6000, 4000, kColour, Method::kBm3d, 0, 0},
+    {"bm3d-high-24mp-grey", 6000, 4000, kGrey, Method::kBm3d, 0, 0, Quality::kHigh},
+    {"bm3d-high-24mp-rgb", 6000, 4000, kColour, Method::kBm3d, 0, 0, Quality::kHigh},
     {"bm3d-512x512-grey", 512, 512, kGrey, Method::kBm3d, 0, 0},
     {"bm3d-512x512-rgb", 512, 512, kColour, Method::kBm3d, 0, 0},
     {"bm3d-800x600-rgb8", 800, 600, kColour8, Method::kBm3d, 0, 0},
