@@ -104,16 +104,6 @@ void refine(const SampleTile& a, const SampleTile& b, const Rect& square, Displa
   by.sure = weaker > kSureTexture * 0.5 * (dd - right * xd - down * yd);
 }
 
-bool is_valid(const SampleTile& tile, const Rect& rect) {
-  const Rect part = intersect(rect, {0, 0, tile.width, tile.height});
-  for (int32_t y = part.y; y < part.bottom(); ++y) {
-    const uint8_t* state = tile.state.data() + static_cast<size_t>(y) * tile.width;
-    const auto invalid = [](uint8_t bits) { return (bits & kInvalid) != 0; };
-    if (std::any_of(state + part.x, state + part.right(), invalid)) return false;
-  }
-  return true;
-}
-
 Rect moved(const Rect& rect, const Displacement& by) {
   return {rect.x + by.right, rect.y + by.down, rect.width, rect.height};
 }
@@ -169,6 +159,16 @@ Rest rest_of(const SampleTile& a, const SampleTile& b, const Displacement& by, i
 }
 
 }  // namespace
+
+bool is_valid(const SampleTile& tile, const Rect& rect) {
+  const Rect part = intersect(rect, {0, 0, tile.width, tile.height});
+  for (int32_t y = part.y; y < part.bottom(); ++y) {
+    const uint8_t* state = tile.state.data() + static_cast<size_t>(y) * tile.width;
+    const auto invalid = [](uint8_t bits) { return (bits & kInvalid) != 0; };
+    if (std::any_of(state + part.x, state + part.right(), invalid)) return false;
+  }
+  return true;
+}
 
 Displacement find_displacement(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y) {
   const Rect square{x, y, std::min(kMotionSide, a.width - x), std::min(kMotionSide, a.height - y)};

@@ -24,6 +24,9 @@ struct Displacement {
   bool sure = false;                     // the square has more texture than noise
 };
 
+// Whether all pixels are valid, of those that the tile has there.
+bool is_valid(const SampleTile& tile, const Rect& rect);
+
 // Of the square of kMotionSide pixels at (x, y), or as much of it as the tile has.
 Displacement find_displacement(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y);
 

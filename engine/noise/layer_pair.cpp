@@ -54,26 +54,21 @@ PairBlock block_of(const SampleTile& a, const SampleTile& b, int32_t channels, i
   return block;
 }
 
-int32_t squares_along(int32_t pixels) {
-  return pixels < kLeastMotion ? 0 : std::max(1, pixels / kMotionSide);
-}
-
 // The squares of all tiles; a tile's right and lower rest is in none.
 class Squares {
  public:
-  Squares(const Sample& a, const Sample& b, size_t tiles, double known, Apart apart) {
+  Squares(const Sample& a, const Sample& b, size_t tiles, double known, Apart apart,
+          const std::vector<bool>& still) {
     for (size_t t = 0; t < tiles; ++t) {
       const SampleTile& tile = a.tiles[t];
       first_.push_back(motions_.size());
-      for (int32_t row = 0; row < squares_along(tile.height); ++row) {
-        for (int32_t column = 0; column < squares_along(tile.width); ++column) {
-          const int32_t x = column * kMotionSide, y = row * kMotionSide;
-          motions_.push_back(compare_square(tile, b.tiles[t], x, y));
-          displacements_.push_back(find_displacement(tile, b.tiles[t], x, y));
-        }
+      for (const Rect& square : motion_squares(tile)) {
+        motions_.push_back(compare_square(tile, b.tiles[t], square.x, square.y));
+        displacements_.push_back(find_displacement(tile, b.tiles[t], square.x, square.y));
       }
     }
     forgive_coarseness(motions_);
+    forgive_still(still);
     forgive_shake(known, apart, motions_);
   }
   // Sets what the square that holds a block says of it, if there is one.
@@ -120,6 +115,15 @@ class Squares {
   }
 
  private:
+  // A pair's noise may look like motion that all layers together don't show.
+  void forgive_still(const std::vector<bool>& still) {
+    for (size_t i = 0; i < std::min(still.size(), motions_.size()); ++i) {
+      SquareMotion& motion = motions_[i];
+      if (!still[i] || motion.dots || motion.state != SquareState::kChanged) continue;
+      motion.state = SquareState::kStill;
+    }
+  }
+
   std::vector<size_t> first_;  // of each tile
   std::vector<SquareMotion> motions_;
   std::vector<Displacement> displacements_;
@@ -127,9 +131,10 @@ class Squares {
 
 }  // namespace
 
-LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart apart) {
+LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart apart,
+                         const std::vector<bool>& still) {
   const size_t tiles = std::min(a.tiles.size(), b.tiles.size());
-  const Squares squares(a, b, tiles, known, apart);
+  const Squares squares(a, b, tiles, known, apart, still);
   LayerPair pair;
   pair.still = squares.count(SquareState::kStill) + squares.count(SquareState::kShaken);
   pair.changed = squares.count(SquareState::kChanged);

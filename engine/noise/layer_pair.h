@@ -38,6 +38,8 @@ struct LayerPair {
 };
 
 // Of the same parts of two layers, whose luma shows noise of the variance `known` in each alone.
-LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart apart);
+// `still`: squares of which all layers together tell (common_blocks.h).
+LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart apart,
+                         const std::vector<bool>& still = {});
 
 }  // namespace grainless

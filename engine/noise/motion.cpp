@@ -116,6 +116,22 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+int32_t squares_along(int32_t pixels) {
+  return pixels < kLeastMotion ? 0 : std::max(1, pixels / kMotionSide);
+}
+
+std::vector<Rect> motion_squares(const SampleTile& tile) {
+  std::vector<Rect> squares;
+  for (int32_t row = 0; row < squares_along(tile.height); ++row) {
+    for (int32_t column = 0; column < squares_along(tile.width); ++column) {
+      const int32_t x = column * kMotionSide, y = row * kMotionSide;
+      squares.push_back(
+          {x, y, std::min(kMotionSide, tile.width - x), std::min(kMotionSide, tile.height - y)});
+    }
+  }
+  return squares;
+}
+
 SquareMotion compare_square(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y) {
   const Part part{x, y, std::min(kMotionSide, a.width - x), std::min(kMotionSide, a.height - y)};
   SquareMotion motion;

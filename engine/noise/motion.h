@@ -38,6 +38,13 @@ struct SquareMotion {
   double blur = 0;             // deviation of right and down, by what no displacement explains
 };
 
+// How many squares there are along a tile's side.
+int32_t squares_along(int32_t pixels);
+
+// The squares of a tile, whose right and lower rest is in none; of one that is smaller than a
+// square, itself.
+std::vector<Rect> motion_squares(const SampleTile& tile);
+
 // Of the square of kMotionSide pixels at (x, y) of full resolution, a multiple of 4, or as much of
 // it as the tile has, which is at least kLeastMotion in each direction. It has moved
 // where one displacement explains a share of the difference that noise doesn't leave it (Lucas &

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "common_blocks.h"
 #include "layer_pair.h"
 #include "tone_profile.h"
 
@@ -355,18 +356,40 @@ bool move_together(const std::vector<LayerPair>& pairs) {
   return more + 1 >= LayerPair::kFewestSure && all.agrees();
 }
 
-// What is left of layers' differences when displacements are undone is the most that noise can be,
-// and all of it where everything is displaced alike.
+// Whether noise is most of what layers of one scene differ by, however they move: what the weakest
+// mixtures hold of each block, and no more than the least that is left in most places.
+bool noise_prevails(const CommonBlocks& common, const Blocks& least) {
+  constexpr double kLeastShare = 0.5;
+  if (!common.same_scene || least.empty()) return false;
+  const double usual = left_of(least, 0, 0, 0.5);
+  std::vector<double> shares;
+  for (const PairBlock& block : common.all.blocks) {
+    const double whole = block.variance[0][0];
+    shares.push_back(whole > 0 ? std::min(usual, block.left.variance[0][0]) / whole : 0);
+  }
+  return !shares.empty() && median(std::move(shares)) > kLeastShare;
+}
+
+// What is left of layers' differences when displacements are undone, or of all layers without what
+// may be motion, is the most that noise can be, and all of it where everything is displaced alike,
+// or noise prevails.
 void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPair>& far,
-                  NoiseModel& noise) {
+                  const CommonBlocks& common, NoiseModel& noise) {
   constexpr double kClearly = 1.1, kMostWhite = 0.33;
   constexpr double kMostChroma = 1.25;  // of luma's sigma: a camera's colour is hardly noisier
   const double luma = noise.sigma[0][0];
   std::vector<LayerPair> pairs = near;
   pairs.insert(pairs.end(), far.begin(), far.end());
-  const Blocks blocks = calmest_blocks(pairs, luma);
+  std::vector<LayerPair> all = pairs;
+  Blocks blocks = calmest_blocks(pairs, luma);
+  bool together = move_together(near);
+  if (!together && noise.confidence != Confidence::kMeasured) {
+    all.push_back(common.all);
+    const Blocks least = calmest_blocks(all, luma);
+    together = noise_prevails(common, least);
+    if (together) blocks = least;
+  }
   if (blocks.empty()) return;
-  const bool together = move_together(near);
   const bool hidden =
       together && may_hide(noise, left_of(blocks, 0, 0, 0.5), pairs) && is_left_noise(blocks);
   for (int32_t c = 0; c < noise.channels; ++c) {
@@ -508,12 +531,13 @@ bool stand_still(const Pairs& pairs) {
   return stand_still(pairs.near) && stand_still(furthest);
 }
 
-Pairs compare_all(const std::vector<Sample>& samples, double known, bool averaged) {
+Pairs compare_all(const std::vector<Sample>& samples, double known, bool averaged,
+                  const std::vector<bool>& still) {
   Pairs pairs;
   for (size_t i = 1; i < samples.size(); ++i) {
     const auto with = [&](size_t other, Apart apart) {
-      return compare_layers(samples[other], samples[i], known,
-                            averaged ? Apart::kOnAverage : apart);
+      return compare_layers(samples[other], samples[i], known, averaged ? Apart::kOnAverage : apart,
+                            still);
     };
     pairs.near.push_back(with(i - 1, Apart::kNext));
     if (i > 1) pairs.far.push_back(with(i - 2, Apart::kFurther));
@@ -560,12 +584,13 @@ bool stand_still_on_average(const Pairs& pairs, int32_t layers) {
 
 // How many layers on either side a mean may take that is better than each layer: 0 for none. The
 // pairs become those that say so.
-int32_t reach_of(const std::vector<Sample>& samples, double known, bool still, Pairs& pairs) {
+int32_t reach_of(const std::vector<Sample>& samples, double known, bool still,
+                 const CommonBlocks& common, Pairs& pairs) {
   const auto layers = static_cast<int32_t>(samples.size());
   const int32_t fewest = std::min(layers, 3);
   if (stand_still(pairs)) return kAllLayers;
   if (still || (!differ_little(pairs, layers) && !differ_little(pairs, fewest))) return 0;
-  pairs = compare_all(samples, known, true);
+  pairs = compare_all(samples, known, true, common.still);
   // One that shows something else does so beside its neighbours.
   const auto shows_same = [](const LayerPair& pair) { return is_still(pair, 0.5 * kStillSquares); };
   if (!std::all_of(pairs.near.begin(), pairs.near.end(), shows_same)) return 0;
@@ -602,15 +627,16 @@ void take_sure(const Pairs& pairs, const NoiseModel& sure, NoiseModel& noise) {
 void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, NoiseModel& noise) {
   if (samples.size() < 2) return;
   const double known = noise.sigma[0][0] * noise.sigma[0][0];
-  Pairs pairs = compare_all(samples, known, false);
+  const CommonBlocks common = compare_all_layers(samples);
+  Pairs pairs = compare_all(samples, known, false, common.still);
   measure_still(pairs.near, pairs.far, noise);
   // What drifts slowly stands still from layer to layer only, which shows its noise all the same.
   if (std::any_of(pairs.ends.begin(), pairs.ends.end(), has_moved)) noise.still = false;
-  measure_left(pairs.near, pairs.far, noise);
+  measure_left(pairs.near, pairs.far, common, noise);
   if (sure != nullptr && !noise.still && noise.confidence != Confidence::kMeasured) {
     take_sure(pairs, *sure, noise);
   }
-  const int32_t reach = reach_of(samples, known, noise.still, pairs);
+  const int32_t reach = reach_of(samples, known, noise.still, common, pairs);
   if (reach > 0) measure_between(pairs.near, noise);
   noise.between.reach = reach;
   measure_all_tones(pairs.near, noise);

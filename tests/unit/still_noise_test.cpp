@@ -321,6 +321,73 @@ TestImage drifting(double right) {
   return image;
 }
 
+// Squares of 24 pixels that each move by parts of a pixel, by themselves; half of them hold as much
+// contrast as given.
+TestImage trembling(uint32_t seed, float half) {
+  constexpr int32_t kLeaf = 24;
+  const TestImage moved[] = {drifting(0.2), drifting(0.6), drifting(1), drifting(1.4)};
+  TestImage image(kFormat, kSide, kSide);
+  std::mt19937 random(seed);
+  for (int32_t top = 0; top < kSide; top += kLeaf) {
+    for (int32_t left = 0; left < kSide; left += kLeaf) {
+      const TestImage& from = moved[random() % 4];
+      for (int32_t i = 0; i < kLeaf * kLeaf; ++i) {
+        const int32_t x = left + i % kLeaf, y = top + i / kLeaf;
+        const float contrast = x < kSide / 2 ? half : 1.0f;
+        for (int32_t c = 0; c < 3; ++c) {
+          image.set(x, y, c, 128 + contrast * (from.get(x, y, c) - 128));
+        }
+      }
+    }
+  }
+  return image;
+}
+
+// Nothing moves alike, and no displacement tells what is left; what motion can't hold does, where
+// it is most of what layers differ by.
+TEST(StillNoise, IsWhatTheWeakestMixturesOfLayersHold) {
+  const auto trembling_under = [](float sigma, uint32_t count, float half) {
+    std::vector<TestImage> layers;
+    for (uint32_t z = 0; z < count; ++z) {
+      layers.push_back(trembling(z + 1, half));
+      add_noise(layers.back(), sigma, z + 20);
+    }
+    return still_noise_of(layers);
+  };
+  for (const uint32_t count : {4, 8}) {
+    const NoiseModel noise = trembling_under(11, count, 0.2f);
+    EXPECT_FALSE(noise.still) << count;
+    EXPECT_EQ(noise.confidence, Confidence::kMeasured) << count;
+    EXPECT_NEAR(noise.sigma[0][0], 11, 2) << count;
+    EXPECT_EQ(trembling_under(2.5f, count, 1).sigma[0][0], 2.0f) << "motion is most of it" << count;
+  }
+  EXPECT_EQ(trembling_under(11, 3, 0.2f).sigma[0][0], 2.0f) << "motion may hold all of it";
+}
+
+// Pictures that have nothing in common differ as much in all mixtures.
+TEST(StillNoise, NotOfDifferentPictures) {
+  const auto sigma_of = [](bool same) {
+    std::vector<TestImage> layers;
+    for (int32_t z = 0; z < 4; ++z) {
+      layers.push_back(TestImage(kFormat, kSide, kSide));
+      const TestImage fine = texture(kSide * z, 0, true);
+      for (int32_t y = 0; y < kSide; ++y) {
+        for (int32_t x = 0; x < kSide; ++x) {
+          // Unevenly, as in pictures.
+          const float contrast = x / 32 % 2 == 0 ? 1.7f : 2.1f;
+          const float common = same ? 60 * static_cast<float>(y / 24 % 2) : 0;
+          for (int32_t c = 0; c < 3; ++c) {
+            layers[z].set(x, y, c, 128 + contrast * (fine.get(x, y, c) - 128) + common);
+          }
+        }
+      }
+    }
+    return still_noise_of(layers).sigma[0][0];
+  };
+  EXPECT_GT(sigma_of(true), 8);
+  EXPECT_EQ(sigma_of(false), 2.0f);
+}
+
 // How many layers on either side are averaged, of so many that drift.
 int32_t reach_of(size_t count, double by, float sigma) {
   std::vector<TestImage> layers;
@@ -447,7 +514,8 @@ void add_coarse_noise(TestImage& image, float sigma, uint32_t seed) {
   }
 }
 
-// A dark half and a bright one, in which less noise is.
+// A dark half and a bright one, in which less noise is. Of fewer than four layers no square of it
+// seems to stand still.
 TEST(StillNoise, OfTonesIsThatOfAllSquaresWhereLayersSurelyStandStill) {
   TestImage halves(kFormat, kSide, kSide);
   for (int32_t y = 0; y < kSide; ++y) {
@@ -455,13 +523,62 @@ TEST(StillNoise, OfTonesIsThatOfAllSquaresWhereLayersSurelyStandStill) {
       for (int32_t c = 0; c < 3; ++c) halves.set(x, y, c, x < kSide / 2 ? 60.0f : 180.0f);
     }
   }
-  std::vector<TestImage> layers(4, halves);
-  for (size_t z = 0; z < 4; ++z) add_coarse_noise(layers[z], 4, static_cast<uint32_t>(z + 2));
-  const NoiseModel noise = still_noise_of(layers);
-  EXPECT_TRUE(noise.still);
-  EXPECT_FALSE(noise.between.known);
-  EXPECT_GT(noise.told_tones, 0);
-  EXPECT_GT(noise.layer_tones[3], 1.5f * noise.layer_tones[11]);
+  for (const size_t count : {3, 4}) {
+    std::vector<TestImage> layers(count, halves);
+    for (size_t z = 0; z < count; ++z)
+      add_coarse_noise(layers[z], 4, static_cast<uint32_t>(z + 40));
+    const NoiseModel noise = still_noise_of(layers);
+    EXPECT_TRUE(noise.still) << count;
+    EXPECT_EQ(noise.between.known, count > 3);
+    EXPECT_GT(noise.told_tones, 0) << count;
+    EXPECT_GT(noise.layer_tones[3], 1.5f * noise.layer_tones[11]) << count;
+  }
+}
+
+// As coarse as motion or a change of light, which differ in one way more than in others, or as what
+// has moved far, which shows nothing twice.
+TEST(StillNoise, CoarseNoiseIsToldByAllLayersTogether) {
+  enum class Of { kNoise, kLight, kMoved, kHalfMoved };
+  const auto between = [](Of kind) {
+    std::vector<TestImage> layers;
+    for (int32_t z = 0; z < 4; ++z) {
+      layers.push_back(texture(kind == Of::kMoved ? kSide * z : 0));
+      add_coarse_noise(layers.back(), 4, static_cast<uint32_t>(z + 2));
+      const TestImage other = texture(kSide * z, z == 0 ? 6.0f : 0.0f);
+      const int32_t from = kind == Of::kLight || kind == Of::kHalfMoved ? kSide / 3 : kSide;
+      for (int32_t y = 0; y < kSide; ++y) {
+        for (int32_t x = from; x < kSide; ++x) {
+          for (int32_t c = 0; c < 3; ++c) {
+            const float light = layers.back().get(x, y, c) + 6 * static_cast<float>(z % 2);
+            layers.back().set(x, y, c, kind == Of::kLight ? light : other.get(x, y, c));
+          }
+        }
+      }
+    }
+    return still_noise_of(layers).between.known;
+  };
+  EXPECT_TRUE(between(Of::kNoise));
+  EXPECT_FALSE(between(Of::kLight));
+  EXPECT_FALSE(between(Of::kMoved));
+  EXPECT_FALSE(between(Of::kHalfMoved));
+}
+
+// What moves shows it, and flat squares beside it don't.
+TEST(StillNoise, CoarseNoiseIsNotToldByWhatWouldNotShowMotion) {
+  for (const int32_t by : {0, 1}) {
+    std::vector<TestImage> layers;
+    for (int32_t z = 0; z < 4; ++z) {
+      layers.push_back(texture(by * z));
+      for (int32_t y = 0; y < kSide; ++y) {
+        for (int32_t x = 0; x < 2 * kSide / 3; ++x) {
+          const float ramp = x < 64 && y < 64 ? static_cast<float>(y) : 0;
+          for (int32_t c = 0; c < 3; ++c) layers.back().set(x, y, c, 100 + ramp);
+        }
+      }
+      add_coarse_noise(layers.back(), 4, static_cast<uint32_t>(z + 2));
+    }
+    EXPECT_EQ(still_noise_of(layers).between.known, by == 0) << by;
+  }
 }
 
 // What still layers differ by tells them apart by the noise of tones, or by that of most places.
