@@ -54,14 +54,7 @@ constexpr float kDeviationSteps = kFiner * 131072;
 static_assert(kLargestCell * kLargestCell * kPatches == 2048);
 
 // What a cell's block needs, by value.
-struct FilterArgs {
-  const float *noisy, *pilot;  // of one channel, at the rectangle's first pixel
-  Rect noisy_rect, pilot_rect, out, map;
-  int noisy_stride, pilot_stride;
-  ReferenceGrid grid;
-  const uint16_t* groups;
-  PatchSums sums;
-  StagePart stage;
+struct FilterArgs : PilotedArgs {
   int cell_columns, cell_rows;       // of references
   int first_column, first_row;       // of the launch, in cells of the image's grid
   int width, height;                 // of the pixels that a cell's patches can reach
@@ -554,18 +547,7 @@ bool filter_stage_fits(const StageJob& job) {
 void filter_stage(const StageJob& job, int c, const ProgressSpan& progress) {
   const Bm3dStage& stage = *job.stage;
   FilterArgs args{};
-  args.noisy = job.noisy.plane(c);
-  args.noisy_rect = job.noisy.rect;
-  args.noisy_stride = job.noisy.stride;
-  args.pilot = job.pilot.plane(c);
-  args.pilot_rect = job.pilot.rect;
-  args.pilot_stride = job.pilot.stride;
-  args.out = job.out.rect;
-  args.map = job.map_rect();
-  args.grid = job.grid;
-  args.groups = job.groups;
-  args.sums = job.patch_sums();
-  args.stage = part_of(stage);
+  static_cast<PilotedArgs&>(args) = piloted_args(job, c);
   set_variance(stage.shrink[c], args);
   set_padded(stage, args);
   set_cell(job, args);

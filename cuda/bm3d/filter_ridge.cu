@@ -34,14 +34,7 @@ constexpr float kDeviationSteps = kFiner * 4096;
 static_assert(kLargestCell * kLargestCell * kMaxGroup == 2048);
 
 // What a cell's block needs, by value.
-struct RidgeArgs {
-  const float *noisy, *pilot;  // of one channel, at the rectangle's first pixel
-  Rect noisy_rect, pilot_rect, out, map;
-  int noisy_stride, pilot_stride;
-  ReferenceGrid grid;
-  const uint16_t* groups;
-  PatchSums sums;
-  StagePart stage;
+struct RidgeArgs : PilotedArgs {
   int cell;                     // references a side
   int first_column, first_row;  // of the launch, in cells of the image's grid
   int width, height;            // of the pixels that a cell's patches can reach
@@ -490,18 +483,7 @@ bool set_cell(const StageJob& job, RidgeArgs& args) {
 RidgeArgs make_args(const StageJob& job, int c) {
   const Bm3dStage& stage = *job.stage;
   RidgeArgs args{};
-  args.noisy = job.noisy.plane(c);
-  args.noisy_rect = job.noisy.rect;
-  args.noisy_stride = job.noisy.stride;
-  args.pilot = job.pilot.plane(c);
-  args.pilot_rect = job.pilot.rect;
-  args.pilot_stride = job.pilot.stride;
-  args.out = job.out.rect;
-  args.map = job.map_rect();
-  args.grid = job.grid;
-  args.groups = job.groups;
-  args.sums = job.patch_sums();
-  args.stage = part_of(stage);
+  static_cast<PilotedArgs&>(args) = piloted_args(job, c);
   args.variance = stage.shrink[c];
   args.steps = kDeviationSteps / std::sqrt(stage.shrink[c]);
   std::copy_n(stage.kaiser, stage.patch, args.kaiser);

@@ -97,6 +97,23 @@ struct StageJob {
   }
 };
 
+// What the kernels of stages with a pilot take of a job, for one channel.
+struct PilotedArgs {
+  const float *noisy, *pilot;  // at the rectangle's first pixel
+  Rect noisy_rect, pilot_rect, out, map;
+  int noisy_stride, pilot_stride;
+  ReferenceGrid grid;
+  const uint16_t* groups;
+  PatchSums sums;
+  StagePart stage;
+};
+
+inline PilotedArgs piloted_args(const StageJob& job, int c) {
+  return {job.noisy.plane(c), job.pilot.plane(c), job.noisy.rect,   job.pilot.rect,
+          job.out.rect,       job.map_rect(),     job.noisy.stride, job.pilot.stride,
+          job.grid,           job.groups,         job.patch_sums(), part_of(*job.stage)};
+}
+
 // References that one launch takes, a multiprocessor: the longest launch (matching) takes 2.4 ms on
 // an H200 (RESULTS.md). With half of its warps at a third of its clock it would take 15 ms on a
 // desktop card.
