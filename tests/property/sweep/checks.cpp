@@ -16,6 +16,7 @@
 #include "engine/plan/make_plan.h"
 #include "engine/plan/make_volume_plan.h"
 #include "engine/plan/toned_noise.h"
+#include "engine/stack.h"
 
 namespace grainless::sweep {
 namespace {
@@ -442,8 +443,9 @@ class Checker {
 
   // What the model's lift makes of a colour value, which is all that happens to a constant.
   float led_back(float value) const {
+    const bool bends = !volume() || fuses_stack(params_, noise_);
     const ToneBend bend = make_plan(params_, draw_.format, noise_).bend;
-    return bend.enabled && !volume() ? unlifted(bend.lift, value) : value;
+    return bend.enabled && bends ? unlifted(bend.lift, value) : value;
   }
 
   void check_constant() {
