@@ -5,8 +5,8 @@
 //   (sum over the patches p that hold x of w(p, D) / total(p)) * v(x + D).
 // The quotients are rounded to integers, so that their sums over a patch may run like those of the
 // products: exact, whatever row a block starts with. Those that leave the sum wait in shared memory
-// for as many rows as a patch has, in 16 bits each: before, they are rounded to 13 bits and to
-// multiples of 2^-26 (NlmQuotients).
+// for as many rows as a patch has, in 16 bits each: before, they are rounded to 13 bits, as on
+// every backend, and to multiples of 2^-26 (NlmQuotients).
 #pragma once
 
 #include "warp.cuh"
@@ -21,12 +21,13 @@ inline constexpr float kQuotientSteps = 1 << 23;
 struct NlmQuotients {
   static constexpr float kScale = 0x1p-112f;
   static constexpr unsigned kCode = 0x07fff800;  // of a float's bits
+  static_assert((kCode & kNlmShareRest) == 0 && (kCode & (kNlmShareRest + 1)) != 0);
 
   unsigned first, second;  // bits of floats
 
   // Of quotients times kScale.
   static __device__ __forceinline__ NlmQuotients rounded(float x, float y) {
-    constexpr unsigned kHalf = 0x400;
+    constexpr unsigned kHalf = kNlmShareRest / 2 + 1;
     return {(__float_as_uint(x) + kHalf) & kCode, (__float_as_uint(y) + kHalf) & kCode};
   }
   static __device__ __forceinline__ NlmQuotients unpacked(unsigned codes) {

@@ -103,7 +103,10 @@ struct CentreWeight {
 // (Buades, Coll, Morel, IPOL 2011: every patch gives an estimate of all its pixels.) Patch-wise, p
 // may lie outside of the image, so that every x has patch^2 patches; one whose denominator is 0
 // takes no part in the mean. A pixel without any estimate keeps its value. Written by differences,
-// a constant stays what it is to the last bit.
+// a constant stays what it is to the last bit. Patch-wise, the share w(p, D) / (sum_D + c(p)) is
+// rounded to 13 bits: a card keeps so many of it, and where few neighbours count the rest would be
+// seen between backends.
+inline constexpr int32_t kNlmShareRest = 0x7ff;  // bits of a float that such a share has not
 struct NlmPlan {
   int32_t patch;
   int32_t radius;

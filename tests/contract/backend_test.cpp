@@ -207,6 +207,13 @@ const Case kCases[] = {
      50,
      {{"quality", "high"}, {"luma", "60"}, {"chroma", "150"}}},
     {"NlmHighSmall", Method::kNlm, {Component::kFloat, 3}, 5, 3, {{"quality", "high"}}},
+    // So few neighbours count that 8 bits show how finely their shares are kept.
+    {"NlmHighFew8",
+     Method::kNlm,
+     {Component::kU8, 3},
+     20,
+     276,
+     {{"quality", "high"}, {"patch", "2"}, {"strength", "124"}, {"luma", "22"}, {"chroma", "162"}}},
     {"NlmApart", Method::kNlm, {Component::kFloat, 3}, 64, 50, {{"luma", "60"}, {"chroma", "150"}}},
 };
 

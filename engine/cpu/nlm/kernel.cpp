@@ -220,6 +220,14 @@ void accumulate_planes(const NlmBlock& block, const NlmSums& sums, const RowPair
   if (sums.count == 3) accumulate<3, kTotals, kRun>(block, sums, row);
 }
 
+// To as many bits as a patch's share has on every backend (kNlmShareRest).
+HWY_INLINE FloatVector rounded_share(FloatVector share) {
+  const Floats d;
+  const Ints di;
+  const auto raised = hn::Add(hn::BitCast(di, share), hn::Set(di, kNlmShareRest / 2 + 1));
+  return hn::BitCast(d, hn::And(raised, hn::Set(di, ~kNlmShareRest)));
+}
+
 // The sums over the width of a patch of weight * share.
 void spread_row(const NlmBlock& block, const float* HWY_RESTRICT weights,
                 const float* HWY_RESTRICT share, float* HWY_RESTRICT product,
@@ -227,7 +235,8 @@ void spread_row(const NlmBlock& block, const float* HWY_RESTRICT weights,
   const Floats d;
   const ptrdiff_t n = hn::Lanes(d);
   for (ptrdiff_t x = 0; x < block.width; x += n) {
-    hn::StoreU(hn::Mul(hn::LoadU(d, weights + x), hn::LoadU(d, share + x)), d, product + x);
+    const auto exact = hn::Mul(hn::LoadU(d, weights + x), hn::LoadU(d, share + x));
+    hn::StoreU(rounded_share(exact), d, product + x);
   }
   for (ptrdiff_t x = 0; x < block.width - block.patch + 1; x += 2 * n) {
     auto a = hn::LoadU(d, product + x), b = hn::LoadU(d, product + x + n);
