@@ -220,7 +220,7 @@ class Group {
   // From the pilot's coefficients, each as soon as it is known. Returns the group's weight.
   __device__ __forceinline__ float wiener_factors(float base) {
     const Basis fast = shared_.fast_forward[lane_.index];
-    const Scale scale(v_);
+    const Scale scale(v_, base);
     float total = 0;
 #pragma unroll
     for (int step = 1; step < kCount; step *= 2) {
@@ -263,7 +263,7 @@ class Group {
   // noise: it is what is kept of them that is transformed back and taken away, so that the fast
   // transforms' rounding is as small as that.
   __device__ __forceinline__ void weigh(float base) {
-    const Scale scale(v_);
+    const Scale scale(v_, base);
 #pragma unroll
     for (int step = 1; step < kCount; step *= 2) {
 #pragma unroll

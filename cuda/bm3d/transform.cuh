@@ -71,7 +71,7 @@ __device__ __forceinline__ Basis make_basis(const float* matrix, int lane) {
 // Nothing to do: tf32 has float's exponents.
 struct Scale {
   template <int kCount>
-  __device__ __forceinline__ explicit Scale(const float (&)[kCount][2]) {}
+  __device__ __forceinline__ Scale(const float (&)[kCount][2], float) {}
   __device__ __forceinline__ void raise(float (&)[2]) const {}
   __device__ __forceinline__ void lower(float (&)[2]) const {}
 };
@@ -116,15 +116,16 @@ __device__ __forceinline__ Basis fast_basis(const Basis& basis) {
 }
 #else
 // A power of two, of a group: it brings the largest pixel to 8 to 16, so that no sum overflows half
-// precision (32 patches, 64 pixels of a norm of 1 / 8, twice that for rows that aren't orthogonal)
-// and what rounding leaves is known to 2^-28 of the largest.
+// precision (32 patches, 64 pixels of a norm of 1 / 8, twice that for rows that aren't orthogonal,
+// and again for what is taken from them) and what rounding leaves is known to 2^-28 of the largest.
 class Scale {
  public:
-  // The warp's pixels of all patches.
+  // The warp's pixels of all patches; `base`: what is taken from them. It is a pilot's, which may
+  // be large where all of a group's noisy pixels are black.
   template <int kCount>
-  __device__ __forceinline__ explicit Scale(const float (&v)[kCount][2]) {
+  __device__ __forceinline__ Scale(const float (&v)[kCount][2], float base) {
     constexpr int kMantissaBits = 23, kOne = 127, kLargest = 3;
-    float most = 0;
+    float most = fabsf(base);
 #pragma unroll
     for (int m = 0; m < kCount; ++m) most = fmaxf(fmaxf(most, fabsf(v[m][0])), fabsf(v[m][1]));
     const int exponent = __float_as_int(warp_max(most)) >> kMantissaBits;

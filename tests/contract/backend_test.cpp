@@ -460,6 +460,43 @@ TEST(ContractRange, AgreesWithTheCpuBeyondWhite) {
   }
 }
 
+// What the first stage leaves on black round a bright part has nothing in the noisy picture that
+// would tell how large it is.
+TEST(ContractBlack, AgreesWithTheCpuRoundABrightPart) {
+  Engine engine({g_module_dir, 2});
+  for (const PixelFormat format :
+       {PixelFormat{Component::kU8, 3}, {Component::kHalf, 3}, {Component::kFloat, 1}}) {
+    const TestImage noisy = noisy_picture(format, 121, 95, 15.0f);
+    TestImage image(format, noisy.width, noisy.height);
+    for (int32_t y = 0; y < image.height; ++y) {
+      for (int32_t x = 0; x < image.width; ++x) {
+        const bool bright = intersect({40, 30, 43, 37}, {x, y, 1, 1}).area() > 0;
+        for (int32_t c = 0; c < format.colours(); ++c) {
+          image.set(x, y, c, bright ? noisy.get(x, y, c) : 0.0f);
+        }
+      }
+    }
+    for (const MethodRow& row : method_rows()) {
+      for (const char* quality : {"fast", "normal", "high"}) {
+        Params params;
+        params.method = static_cast<int32_t>(row.method);
+        params.auto_sigma = false;
+        ASSERT_TRUE(set_param(params, "quality", quality).ok());
+        for (const float sigma : {5.0f, 40.0f}) {
+          Report report;
+          params.device = "cpu";
+          const TestImage cpu = run(engine, params, image, sigma, report);
+          params.device = g_device;
+          const TestImage here = run(engine, params, image, sigma, report);
+          EXPECT_TRUE(report.fallbacks.empty());
+          EXPECT_GE(test::psnr(here, cpu), 80.0) << row.choice.id << ' ' << quality << ' ' << sigma;
+          EXPECT_LE(test::largest_difference(here, cpu), 1.0f);
+        }
+      }
+    }
+  }
+}
+
 TEST(ContractMemory, AMemoryLimitGivesTheSameBits) {
   if (g_device == "cpu") GTEST_SKIP() << "the limit is of graphics memory";
   Engine engine({g_module_dir, 2});

@@ -48,6 +48,16 @@ inline constexpr const char* kFound[] = {
     // Impulses alone, of a picture with a range of its own: all of that takes part.
     "method=nlm impulse=normal patch=12 centre=one width=14 height=6 range=wide seed=364677",
     "method=nlm sigma=75.354882 search=31 depth=2 width=6 height=25 layers=4 format=u16 channels=3",
+    // Noisy pixels that are next to nothing where the pilot's are not (cards before sm_80).
+    "auto-sigma=yes patch=2 group=2 width=49 height=14 format=half channels=3 seed=488562 "
+    "grain=0.007618",
+    "quality=fast luma=0.031799 step=3 depth=1 width=15 height=60 layers=1 format=float channels=3 "
+    "seed=843950",
+    // Few neighbours, whose shares a card keeps in 16 bits.
+    "method=nlm quality=high sigma=100 strength=123.927694 luma=22.442373 chroma=162.408313 "
+    "patch=2 "
+    "matching=prefiltered centre=max width=20 height=276 format=u8 channels=3 seed=177895 "
+    "grain=100",
 };
 
 }  // namespace grainless::sweep
