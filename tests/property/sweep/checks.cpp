@@ -466,7 +466,7 @@ class Checker {
     const auto content = static_cast<Content>(draw_.content);
     const bool constant =
         content == Content::kConstant || content == Content::kBlack || content == Content::kWhite;
-    if (!constant || draw_.noise > 0) return;
+    if (!constant || draw_.noise > 0 || draw_.frame != 0) return;
     for_pixels([&](size_t z, int32_t x, int32_t y) {
       if (!counts(z, x, y)) return;
       for (int32_t c = 0; c < colours(); ++c) {

@@ -160,6 +160,11 @@ void draw_picture(Dice& dice, Draw& draw) {
   }
 }
 
+// Drawn last: what was drawn before there were any stays.
+void draw_frame(Dice& dice, Draw& draw) {
+  if (dice.chance(0.2)) draw.frame = dice.between(1, static_cast<int32_t>(Frame::kColour));
+}
+
 float fraction(int32_t x, int32_t size) {
   return size > 1 ? static_cast<float>(x) / static_cast<float>(size - 1) : 0.5f;
 }
@@ -221,6 +226,18 @@ float content_at(const Draw& draw, const Photograph& photograph, Dice& dice, int
       return static_cast<float>(dice.uniform());
   }
   return 0;
+}
+
+// A sixth of the picture's sides at each of its four.
+bool is_framed(const Draw& draw, int32_t x, int32_t y) {
+  const int32_t left = draw.width / 6, top = draw.height / 6;
+  return draw.frame != 0 &&
+         (x < left || x >= draw.width - left || y < top || y >= draw.height - top);
+}
+
+float frame_at(const Draw& draw, int32_t c) {
+  if (draw.frame == static_cast<int32_t>(Frame::kBlack)) return 0;
+  return draw.frame == static_cast<int32_t>(Frame::kWhite) ? 1 : 0.2f * static_cast<float>(c + 1);
 }
 
 float ranged(const Draw& draw, float value) {
@@ -288,7 +305,8 @@ test::TestImage picture_of(const Draw& draw, int32_t layer) {
       for (int32_t c = 0; c < draw.format.colours(); ++c) {
         const float value = ranged(draw, content_at(draw, photograph, dice, x, y, c));
         const float noise = draw.noise > 0 ? static_cast<float>(draw.noise) * normal(dice) : 0;
-        image.set(x, y, c, value + noise);
+        const bool framed = is_framed(draw, x, y);
+        image.set(x, y, c, framed ? ranged(draw, frame_at(draw, c)) : value + noise);
       }
       if (draw.format.has_alpha()) {
         image.set(x, y, draw.format.channels - 1, alpha_at(draw, dice, x, y));
@@ -305,6 +323,7 @@ constexpr const char* kContents[] = {"photograph",   "constant", "black", "white
                                      "checkerboard", "pixel",    "lines", "noise"};
 constexpr const char* kRanges[] = {"usual", "wide", "tiny", "far"};
 constexpr const char* kAlphas[] = {"opaque", "holes", "mixed", "clear"};
+constexpr const char* kFrames[] = {"none", "black", "white", "colour"};
 
 // The words of a draw beside its parameters.
 struct Word {
@@ -328,6 +347,7 @@ const Word kWords[] = {
     {"content", GRAINLESS_WORD(content), kContents},
     {"range", GRAINLESS_WORD(range), kRanges},
     {"alpha", GRAINLESS_WORD(alpha), kAlphas},
+    {"frame", GRAINLESS_WORD(frame), kFrames},
     {"spoiled", GRAINLESS_WORD(spoiled), {}, 0, 1000},
     {"bend", GRAINLESS_WORD(bend), {}, 0, 100},
     {"seed", GRAINLESS_WORD(seed), {}, 0, std::numeric_limits<int32_t>::max()},
@@ -385,6 +405,7 @@ Draw make_draw(uint64_t seed) {
   draw_volume(dice, draw);
   draw_picture(dice, draw);
   draw.seed = dice.between(1, 1000000);
+  draw_frame(dice, draw);
   return draw;
 }
 

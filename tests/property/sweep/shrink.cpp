@@ -19,7 +19,8 @@ std::vector<Draw> simpler(const Draw& draw) {
     add([side](Draw& d) { d.*side = std::max(1, d.*side - 1); });
   }
   add([](Draw& d) { d.layers = d.layers > 0 ? (d.layers + 1) / 2 : 0; });
-  for (int32_t Draw::* word : {&Draw::padding, &Draw::spoiled, &Draw::alpha, &Draw::range}) {
+  for (int32_t Draw::* word :
+       {&Draw::padding, &Draw::spoiled, &Draw::alpha, &Draw::range, &Draw::frame}) {
     add([word](Draw& d) { d.*word = 0; });
   }
   add([](Draw& d) { d.noise = 0; });
