@@ -7,6 +7,7 @@
 
 #include "black_lift.h"
 #include "flat_blocks.h"
+#include "neutral.h"
 #include "picture_range.h"
 #include "sample.h"
 #include "tone_profile.h"
@@ -62,7 +63,7 @@ bool looks_drawn(const Sample& sample) {
 // As palettes and dithers have: a photograph has thousands.
 bool has_few_colours(const Sample& sample) {
   constexpr size_t kGreys = 16, kColours = 256;
-  const size_t most = sample.channels == 1 ? kGreys : kColours;
+  const size_t most = sample.channels == 1 || is_neutral(sample) ? kGreys : kColours;
   std::vector<std::array<float, kMaxChannels>> seen;
   for (const SampleTile& tile : sample.tiles) {
     for (size_t i = 0; i < tile.state.size(); ++i) {
@@ -419,6 +420,12 @@ void keep_in_range(NoiseModel& noise) {
   }
 }
 
+NoiseModel as_neutral(const NoiseModel& grey) {
+  NoiseModel noise = neutral_noise(grey);
+  keep_in_range(noise);
+  return noise;
+}
+
 bool is_little(const NoiseModel& noise) {
   if (noise.sigma[0][0] > (noise.channels == 1 ? kHarmlessGrey : kHarmlessLuma)) return false;
   return noise.channels == 1 || std::max(noise.sigma[0][1], noise.sigma[0][2]) <= kHarmlessChroma;
@@ -444,6 +451,9 @@ NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& p
 
 NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, NoiseKind kind,
                           ThreadPool& pool, const Callbacks& callbacks) {
+  if (is_neutral(sample)) {
+    return as_neutral(estimate_noise(grey_sample(sample), range, kind, pool, callbacks));
+  }
   NoiseModel noise;
   noise.channels = sample.channels;
   noise.levels = kSampleLevels;
@@ -494,6 +504,9 @@ double trusted_share(const NoiseModel& noise) {
 
 NoiseModel estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
                                ThreadPool& pool, const Callbacks& callbacks) {
+  if (is_neutral(sample)) {
+    return as_neutral(estimate_even_noise(grey_sample(sample), range, kind, pool, callbacks));
+  }
   const NoiseModel noise = estimate_noise(
       sample, range, kind, pool,
       {callbacks.cancel, [&](double fraction) { callbacks.report(0.5 * fraction); }});

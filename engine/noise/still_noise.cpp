@@ -21,14 +21,17 @@ constexpr double kLeast = 0.5, kMost = 4.0, kCoarser = 1.3;
 
 using Blocks = std::vector<const PairBlock*>;
 
-// Over the noise's: mean of the channels.
+// Over the noise's: mean of the channels that have any.
 double relative_variance(const PairBlock& block, int32_t level, const NoiseModel& noise) {
   double sum = 0;
+  int32_t noisy = 0;
   for (int32_t c = 0; c < noise.channels; ++c) {
     const double sigma = noise.sigma[level][c];
-    sum += block.variance[level][c] / (sigma * sigma * noise.channels);
+    if (sigma <= 0) continue;
+    sum += block.variance[level][c] / (sigma * sigma);
+    ++noisy;
   }
-  return sum;
+  return noisy > 0 ? sum / noisy : 0;
 }
 
 // The blocks of some pairs by tone, the flattest first.

@@ -73,6 +73,11 @@ double set_match_planes(MatchCurve* curve, const MatchSpan& span, double unit, d
   return unit;
 }
 
+int32_t noisy_channels(const double* noise, int32_t channels) {
+  const auto noisy = std::count_if(noise, noise + channels, [](double sigma) { return sigma > 0; });
+  return std::max(static_cast<int32_t>(noisy), 1);
+}
+
 double match_fineness(const MatchCurve* curve, const double* noise, int32_t channels,
                       double least) {
   double a_sigma = 0, a_step = curve[0].scale;

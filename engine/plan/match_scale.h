@@ -53,6 +53,10 @@ double largest_match_scale(const MatchSpan& span, bool colour, double difference
 double set_match_planes(MatchCurve* curve, const MatchSpan& span, double unit, double largest,
                         const double* noise, int32_t channels);
 
+// How many channels have noise, at least 1: distances over the others, as over chroma of a
+// black-and-white picture, are none.
+int32_t noisy_channels(const double* noise, int32_t channels);
+
 // Match values a sigma, as a share of `least`, which are needed lest structure looks like noise; or
 // a step, as one is fine in any case: the larger of both.
 inline constexpr double kLeastNlmUnit = 0.5, kLeastSwUnit = 2.0;

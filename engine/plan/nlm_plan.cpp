@@ -76,6 +76,11 @@ Params params_for_correlated(const LevelRequest& request) {
   return result;
 }
 
+// Whether patches tell as much as those of three noisy channels do.
+bool tells_as_colour(const NlmSignal& signal) {
+  return noisy_channels(signal.noise, signal.channels) == 3;
+}
+
 // Non-Local Means of pictures.
 NlmPlan make_nlm(const Params& params, const NlmSignal& signal) {
   constexpr int32_t kCorrelatedPatch = 5;
@@ -89,7 +94,7 @@ NlmPlan make_nlm(const Params& params, const NlmSignal& signal) {
   const double sigma = noise[0] * params.strength / 100 / span.unit;
   nlm.patch = params.patch != 0 ? params.patch
               : correlated      ? kCorrelatedPatch
-                                : nlm_patch(sigma, channels == 3, nlm.patchwise != 0);
+                                : nlm_patch(sigma, tells_as_colour(signal), nlm.patchwise != 0);
   nlm.radius = (params.search != 0 ? params.search : kSearch[params.quality]) / 2;
   nlm.centre = nlm_centre(params, span, kind, noise[0], nlm.patchwise != 0);
   set_nlm_weights(nlm, params, signal, nlm.patch * nlm.patch);
@@ -111,9 +116,10 @@ void set_nlm_weights(NlmPlan& nlm, const Params& params, const NlmSignal& signal
   const double largest = largest_match_scale(span, colour, 1.0 * voxels * channels);
   const double unit =
       set_match_planes(nlm.match, span, match_unit(params), largest, noise, channels);
-  const double norm = 1.0 / (1.0 * voxels * channels * unit * unit);
+  const double norm = 1.0 / (1.0 * voxels * noisy_channels(noise, channels) * unit * unit);
   const double rounding = span.usual ? 0.0 : 1 / (6 * unit * unit);
-  const Curve curve = curve_of(params, kind, voxels, colour, nlm.patchwise != 0, rounding);
+  const Curve curve =
+      curve_of(params, kind, voxels, tells_as_colour(signal), nlm.patchwise != 0, rounding);
   // strength * luma and strength * chroma scale the sigma that the weights expect.
   nlm.luma = make_weight(params.strength * params.luma / 1e4, norm, curve);
   nlm.chroma = colour ? make_weight(params.strength * params.chroma / 1e4, norm, curve) : nlm.luma;

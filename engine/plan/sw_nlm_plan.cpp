@@ -82,12 +82,13 @@ SwNlmPlan make_sw_nlm(const Params& params, const MatchSpan& span, int32_t patch
 
   const double luma = params.strength * params.luma / 1e4;
   const double chroma = params.strength * params.chroma / 1e4;
+  const int32_t noisy = noisy_channels(noise, channels);
   for (int32_t c = 0; c < channels; ++c) {
-    const double strength = (c == 0 ? luma : chroma) * share_taken(noise[c] / span.unit, channels);
+    const double strength = (c == 0 ? luma : chroma) * share_taken(noise[c] / span.unit, noisy);
     plan.taken[c] = static_cast<float>(std::min(strength, 1.0));
   }
-  plan.luma = make_gate(luma, pixels, channels, unit, fallback_h);
-  plan.chroma = channels == 3 ? make_gate(chroma, pixels, channels, unit, fallback_h) : plan.luma;
+  plan.luma = make_gate(luma, pixels, noisy, unit, fallback_h);
+  plan.chroma = channels == 3 ? make_gate(chroma, pixels, noisy, unit, fallback_h) : plan.luma;
   plan.joint = channels == 1 || std::max(luma, 1.0) == std::max(chroma, 1.0) ? 1 : 0;
   return plan;
 }
@@ -99,7 +100,7 @@ double set_sw_nlm_level(LevelPlan& level, const LevelRequest& request) {
   const int32_t channels = request.channels;
   const int32_t patch = sw_nlm_patch(request.params, measured[0] / request.span.unit);
   level.sw_nlm = make_sw_nlm(request.params, request.span, patch, measured, channels,
-                             nlm_h(patch * patch, channels == 3, false));
+                             nlm_h(patch * patch, noisy_channels(measured, channels) == 3, false));
   level.reach = level.sw_nlm.radius + patch / 2;
   return match_fineness(level.sw_nlm.match, measured, channels, request.least_unit(kLeastSwUnit));
 }

@@ -497,6 +497,46 @@ TEST(ContractBlack, AgreesWithTheCpuRoundABrightPart) {
   }
 }
 
+// Black and white in three equal channels: all of the noise is luma's.
+TEST(ContractNeutral, AgreesWithTheCpuAndStaysNeutral) {
+  Engine engine({g_module_dir, 2});
+  for (const Component component : {Component::kU8, Component::kFloat}) {
+    const TestImage grey = noisy_picture({component, 1}, 121, 95, 15.0f);
+    TestImage image({component, 3}, grey.width, grey.height);
+    for (int32_t y = 0; y < image.height; ++y) {
+      for (int32_t x = 0; x < image.width; ++x) {
+        for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, grey.get(x, y, 0));
+      }
+    }
+    NoiseModel noise = white_noise(3, 26.0f);
+    noise.sigma[0][1] = noise.sigma[0][2] = 0;
+    for (const MethodRow& row : method_rows()) {
+      for (const char* quality : {"normal", "high"}) {
+        Params params;
+        params.method = static_cast<int32_t>(row.method);
+        params.auto_sigma = false;
+        ASSERT_TRUE(set_param(params, "quality", quality).ok());
+        const auto result_on = [&](const std::string& device) {
+          TestImage result(image.format, image.width, image.height);
+          params.device = device;
+          Report report;
+          const Status status =
+              engine.denoise(params, noise, image.view(), result.target(), {}, report);
+          EXPECT_TRUE(status.ok()) << status.message();
+          EXPECT_TRUE(report.fallbacks.empty());
+          return result;
+        };
+        const TestImage here = result_on(g_device), cpu = result_on("cpu");
+        EXPECT_GE(test::psnr(here, cpu), 80.0) << row.choice.id << ' ' << quality;
+        EXPECT_LE(test::largest_difference(here, cpu), 1.0f);
+        EXPECT_GT(test::largest_difference(here, image), 5.0f) << row.choice.id << ' ' << quality;
+        EXPECT_NEAR(here.get(60, 50, 0), here.get(60, 50, 1), 1e-3);
+        EXPECT_NEAR(here.get(60, 50, 0), here.get(60, 50, 2), 1e-3);
+      }
+    }
+  }
+}
+
 TEST(ContractMemory, AMemoryLimitGivesTheSameBits) {
   if (g_device == "cpu") GTEST_SKIP() << "the limit is of graphics memory";
   Engine engine({g_module_dir, 2});

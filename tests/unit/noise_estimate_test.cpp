@@ -465,6 +465,31 @@ TEST(NoiseEstimate, NoiseIsStillMeasuredOnWhatIsDrawn) {
   }
 }
 
+// As most scans and JPEG files have them: 256 colours at most, which are no palette's.
+TEST(NoiseEstimate, BlackAndWhiteInThreeEqualChannelsIsMeasuredAsGrey) {
+  Picture grey = draw(1, 320, 256, [](int32_t x, int32_t y, int32_t) { return textured(x, y, 0); });
+  add_noise(grey, 12, 3);
+  Picture equal = draw(3, grey.width, grey.height,
+                       [&](int32_t x, int32_t y, int32_t) { return 255 * grey.at(x, y, 0); });
+  for (int32_t i = 0; i < 100; ++i) equal.at(20 + i, 250, 0) = 1;  // a red stamp
+  const NoiseModel of_grey = estimate_bytes(grey), of_equal = estimate_bytes(equal);
+  EXPECT_EQ(of_equal.channels, 3);
+  EXPECT_EQ(of_equal.confidence, Confidence::kMeasured);
+  EXPECT_NEAR(of_grey.sigma[0][0], 12, 1);
+  EXPECT_NEAR(of_equal.sigma[0][0], std::sqrt(3.0) * of_grey.sigma[0][0], 0.3);
+  EXPECT_EQ(of_equal.sigma[0][1], 0);
+  EXPECT_EQ(of_equal.sigma[0][2], 0);
+  EXPECT_NEAR(estimate(equal.image()).sigma[0][0], of_equal.sigma[0][0], 0.3);  // more than 8 bits
+}
+
+TEST(NoiseEstimate, BlackAndWhiteInThreeEqualChannelsIsNotHarmed) {
+  const Picture clean =
+      draw(3, 320, 256, [](int32_t x, int32_t y, int32_t) { return textured(x, y, 0); });
+  const NoiseModel noise = estimate_bytes(clean);
+  EXPECT_LE(noise.sigma[0][0], std::sqrt(3.0) * 2);
+  EXPECT_NE(noise.confidence, Confidence::kMeasured);
+}
+
 TEST(NoiseEstimate, SaysHowSureItIs) {
   EXPECT_EQ(estimate_bytes(draw(1, 300, 300, hills)).confidence, Confidence::kLittle);
   Picture mixed = grainy(1);

@@ -62,6 +62,29 @@ TEST(Plan, NlmDistanceOfTwoNoisyCopiesIsTwo) {
   EXPECT_NEAR(sum * nlm.luma.gain, 2.0, 1e-4);
 }
 
+// Chroma without any noise tells nothing of it: as much is expected as of one channel.
+TEST(Plan, NlmExpectsNoNoiseOfChannelsThatHaveNone) {
+  for (const Method method : {Method::kNlm, Method::kSwNlm}) {
+    Params params;
+    params.method = static_cast<int32_t>(method);
+    params.patch = 5;
+    NoiseModel noise = white_noise(3, 10.0f);
+    noise.sigma[0][1] = noise.sigma[0][2] = 0;
+    const LevelPlan level = make_plan(params, kRgb, noise).level[0];
+    const LevelPlan grey = make_plan(params, kGrey, white_noise(1, 10.0f)).level[0];
+    const auto expected = [&](const NlmWeight& weight, const MatchCurve& curve) {
+      return weight.gain * 25 * 2 * std::pow(10.0 * curve.scale, 2);
+    };
+    if (method == Method::kNlm) {
+      EXPECT_NEAR(expected(level.nlm.luma, level.nlm.match[0]), 2.0, 1e-4);
+      EXPECT_FLOAT_EQ(level.nlm.luma.decay, grey.nlm.luma.decay);
+    } else {
+      EXPECT_NEAR(expected(level.sw_nlm.luma.fallback, level.sw_nlm.match[0]), 2.0, 1e-4);
+      EXPECT_FLOAT_EQ(level.sw_nlm.taken[0], grey.sw_nlm.taken[0]);
+    }
+  }
+}
+
 // exp(-S / h^2) of the sum S of squared differences in 8-bit steps, h^2 = 2 beta sigma^2 |V| (Palma
 // et al. 2013, from Coupe et al. 2008); beta is the square of strength.
 void expect_classic(const NlmPlan& nlm, double voxels, double sigma, double beta) {

@@ -73,6 +73,9 @@ def jobs(folder, out, few):
         for number, (stem, pixels) in enumerate(found.items(), 1):
             path = write(pixels, out / "clean" / name / f"{stem}.png")
             yield name, path, 0, None, PHOTOGRAPH
+            if pixels.ndim == 2:
+                equal = write(harm_pictures.rgb(pixels), out / "clean" / f"{name} as RGB" / f"{stem}.png")
+                yield f"{name} as RGB", equal, 0, None, PHOTOGRAPH
             for sigma in (3, 10) if few else SIGMAS:
                 yield f"{name} + {sigma}", path, sigma, number, None
     base = {f"{name} {stem}": pixels for name, found in sets.items() for stem, pixels in found.items()}

@@ -293,6 +293,8 @@ def make(photographs, out):
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(picture).save(path, compress_level=1)
         paths.append(path)
+        if picture.ndim == 2:  # black and white in three equal channels, as most are kept
+            write(kind, f"{name}-rgb", rgb(picture))
 
     for kind, name, picture in drawn():
         write(kind, name, picture)
