@@ -60,10 +60,13 @@ bool looks_drawn(const Sample& sample) {
   return 10 * repeated >= 7 * counted;
 }
 
-// As palettes and dithers have: a photograph has thousands.
+// As palettes and dithers have: a photograph has thousands of colours, and its greys follow on one
+// another.
 bool has_few_colours(const Sample& sample) {
-  constexpr size_t kGreys = 16, kColours = 256;
-  const size_t most = sample.channels == 1 || is_neutral(sample) ? kGreys : kColours;
+  constexpr size_t kGreys = 16, kSpacedGreys = 40, kColours = 256;
+  constexpr double kSpace = 6;  // steps from grey to grey, on average
+  const bool neutral = is_neutral(sample), grey = neutral || sample.channels == 1;
+  const size_t most = grey ? kSpacedGreys : kColours;
   std::vector<std::array<float, kMaxChannels>> seen;
   for (const SampleTile& tile : sample.tiles) {
     for (size_t i = 0; i < tile.state.size(); ++i) {
@@ -76,7 +79,9 @@ bool has_few_colours(const Sample& sample) {
       seen.insert(place, colour);
     }
   }
-  return true;
+  if (!grey || seen.size() <= kGreys) return true;
+  const double range = (seen.back()[0] - seen.front()[0]) / (neutral ? kLumaOfGrey : 1.0f);
+  return range >= kSpace * static_cast<double>(seen.size() - 1);
 }
 
 // White noise is as strong in the finest band as in flat blocks, and halves with resolution.

@@ -8,7 +8,6 @@ namespace grainless {
 namespace {
 
 constexpr float kNeutral = 0.02f;  // steps of chroma that rounding may leave
-constexpr float kLumaOfGrey = 1.73205081f;
 
 bool is_grey(const SampleTile& tile, size_t at) {
   return std::abs(tile.plane[0][1][at]) <= kNeutral && std::abs(tile.plane[0][2][at]) <= kNeutral;

@@ -7,6 +7,8 @@
 
 namespace grainless {
 
+inline constexpr float kLumaOfGrey = 1.73205081f;  // luma of a grey of 1
+
 // Whether 99 % of the pixels are grey, as a scanned photograph's are beside a coloured stamp.
 bool is_neutral(const Sample& sample);
 

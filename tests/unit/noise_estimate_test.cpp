@@ -490,6 +490,24 @@ TEST(NoiseEstimate, BlackAndWhiteInThreeEqualChannelsIsNotHarmed) {
   EXPECT_NE(noise.confidence, Confidence::kMeasured);
 }
 
+// Dithered greys are a palette's as long as they lie apart; those of a dark photograph don't.
+TEST(NoiseEstimate, FewGreysApartAreAPalettes) {
+  for (const int32_t channels : {1, 3}) {
+    const auto levels_of = [&](double step) {
+      std::mt19937 random(5);
+      std::normal_distribution<double> normal(0, 1.2 * step);
+      std::vector<double> noise(320 * 256);
+      for (double& value : noise) value = normal(random);
+      return draw(channels, 320, 256, [&](int32_t x, int32_t y, int32_t) {
+        const double value = textured(x, y, 0) * step / 8 + noise[y * 320 + x];
+        return std::clamp(std::rint(value / step), 0.0, 31.0) * step;
+      });
+    };
+    EXPECT_EQ(estimate_bytes(levels_of(8)).sigma[0][0], 0) << channels;
+    EXPECT_GT(estimate_bytes(levels_of(1)).sigma[0][0], 0.8) << channels;
+  }
+}
+
 TEST(NoiseEstimate, SaysHowSureItIs) {
   EXPECT_EQ(estimate_bytes(draw(1, 300, 300, hills)).confidence, Confidence::kLittle);
   Picture mixed = grainy(1);
