@@ -3,7 +3,7 @@
 """./dev quality --matrix: whether a stack is ever worse than one of its frames alone or than their plain mean.
 burst_matrix.py OUT_DIR [IMAGES] [--photographs NAMES] [--place X Y] [--seed NUMBER] [--cameras NAMES] [--isos NUMBERS]
 [--scenes NAMES] [--frames N] [--side PIXELS] [--method NAME] [--quality PROFILE] [--jobs N] [--json FILE]
-[--before FILE] [--all]
+[--before FILE] [--all] [--draw N]
 
 Bursts of four frames (--frames) of 384 x 384 pixels (--side) of Kodak24's photographs, by simulated cameras (camera.py)
 and with white noise ("white", whose ISO is sigma; 0: clean frames), which stand still, shake, drift, flow (water) or are
@@ -13,6 +13,10 @@ by scene. Each is the mean of the frames' PSNR. 540 bursts take a quarter of an 
 
 Bursts, frames alone and means are kept in OUT_DIR for the next time: another engine makes frames alone no different. All
 numbers go to FILE (OUT_DIR/matrix.json). --before FILE is such a file of an earlier engine: lists what has become worse.
+
+--draw N: so many bursts drawn by --seed instead, of photographs that no rule was chosen on (or --photographs), at any
+place, of any camera, strength, scene, side and number of frames; one of twelve by Non-Local Means. The same seed draws the
+same ones, the first of them however many.
 """
 
 import argparse
@@ -47,6 +51,9 @@ SCENES = {
 NEARLY_STILL = {"still", "shake 0.1", "shake 0.3", "drift 0.1", "drift 0.2"}
 CAMERAS = {"bilinear": (1600, 3200, 6400), "menon": (1600, 3200, 6400), "reduced": (1600, 3200, 6400),
            "jpeg-75": (1600, 6400), "jpeg-95": (1600, 6400), "photosites": (1600, 6400), WHITE: (0, 3, 10)}  # fmt: skip
+USUAL = ["kodim03", "kodim13", "kodim20"]
+HELD_OUT = [f"kodim{number:02}" for number in (2, 4, 7, 9, 11, 14, 16, 18, 19, 21, 22, 24)]
+DRAWN_FRAMES, DRAWN_SIDES, DRAWN_NLM = (3, 4, 4, 5, 6, 8, 12), (200, 384), 12
 
 
 def psnr(result, reference):
@@ -78,17 +85,22 @@ def make_burst(job, clean, folder):
         numpy.save(folder / f"reference-{frame}.npy", reference)
 
 
+def scene_of(job, arguments):
+    x, y = job["place"]
+    side = job["side"]
+    path = arguments.images / "Kodak24" / f"{job['photograph']}.png"
+    return numpy.array(Image.open(path).convert("RGB"))[y : y + side, x : x + side].astype(float)
+
+
 def prepared(job, arguments):
     """The burst's folder, and what does not depend on how stacks are denoised."""
     folder = arguments.out / "bursts" / job["name"].replace(" ", "_")
-    known = folder / f"known-{arguments.method}-{arguments.quality}.json"
+    known = folder / f"known-{job['method']}-{arguments.quality}.json"
     if known.exists():
         return folder, json.loads(known.read_text(encoding="utf-8"))
     folder.mkdir(parents=True, exist_ok=True)
-    x, y = arguments.place
-    side, frames = arguments.side, range(arguments.frames)
-    path = arguments.images / "Kodak24" / f"{job['photograph']}.png"
-    clean = numpy.array(Image.open(path).convert("RGB"))[y : y + side, x : x + side].astype(float)
+    frames = range(job["frames"])
+    clean = scene_of(job, arguments)
     make_burst(job, clean, folder)
     noisy = [in_steps(tifffile.imread(folder / f"frame-{frame}.tif")) for frame in frames]
     found = {"noisy": [], "alone": [], "mean": [], "confidence": []}
@@ -106,7 +118,7 @@ def prepared(job, arguments):
 
 def measure(job, arguments):
     folder, found = prepared(job, arguments)
-    frames = range(arguments.frames)
+    frames = range(job["frames"])
     files = [folder / f"frame-{frame}.tif" for frame in frames]
     stack = folder / "stack.tif"
     report = denoise(files[-1], stack, [*job["options"], "--depth", str(len(files) - 1), *files[:-1]])
@@ -118,16 +130,45 @@ def measure(job, arguments):
     return job["name"], {**{key: job[key] for key in ("camera", "iso", "scene", "photograph")}, **found}
 
 
+def options_of(method, arguments):
+    return ["--quality", arguments.quality, "--device", "cpu", "--threads", "1", "--method", method]
+
+
+def noises(arguments):
+    return [(name, iso) for name in arguments.cameras for iso in arguments.isos or CAMERAS[name] if iso in CAMERAS[name]]
+
+
 def jobs(arguments):
-    options = ["--quality", arguments.quality, "--device", "cpu", "--threads", "1", "--method", arguments.method]
     place = "-".join(map(str, arguments.place))
     shape = (arguments.frames, arguments.side)
     kind = "" if shape == (FRAMES, SIDE) else f" {shape[0]} of {shape[1]}"
-    noises = [(name, iso) for name in arguments.cameras for iso in arguments.isos or CAMERAS[name] if iso in CAMERAS[name]]
-    for (name, iso), scene, photograph in itertools.product(noises, arguments.scenes, arguments.photographs):
+    of_all = {key: getattr(arguments, key) for key in ("place", "side", "frames", "method")}
+    of_all["options"] = options_of(arguments.method, arguments)
+    for (name, iso), scene, photograph in itertools.product(noises(arguments), arguments.scenes, arguments.photographs):
         title = f"{name} {iso} {scene} {photograph} {place} {arguments.seed}{kind}"
-        job = {"name": title, "camera": name, "iso": iso, "scene": scene, "photograph": photograph, "options": options}
-        yield {**job, "frames": arguments.frames, "seed": zlib.crc32(title.encode()) % 100000}
+        job = {"name": title, "camera": name, "iso": iso, "scene": scene, "photograph": photograph, **of_all}
+        yield {**job, "seed": zlib.crc32(title.encode()) % 100000}
+
+
+def drawn_job(noise, scene, random, arguments):
+    photograph, frames = str(random.choice(arguments.photographs)), int(random.choice(DRAWN_FRAMES))
+    side = int(random.integers(*DRAWN_SIDES, endpoint=True))
+    with Image.open(arguments.images / "Kodak24" / f"{photograph}.png") as image:
+        place = [int(random.integers(0, size - side, endpoint=True)) for size in image.size]
+    method = "nlm" if random.integers(DRAWN_NLM) == 0 else "bm3d"
+    seed = int(random.integers(100000))
+    title = f"{noise[0]} {noise[1]} {scene} {photograph} {place[0]}-{place[1]} {seed} {frames} of {side} {method}"
+    return {"name": title, "camera": noise[0], "iso": noise[1], "scene": scene, "photograph": photograph, "place": place,
+            "side": side, "frames": frames, "method": method, "options": options_of(method, arguments), "seed": seed}  # fmt: skip
+
+
+def drawn_jobs(arguments):
+    """Without end; each camera, strength and scene once before any comes again."""
+    random = numpy.random.default_rng(arguments.seed)
+    every = list(itertools.product(noises(arguments), arguments.scenes))
+    while True:
+        for place in random.permutation(len(every)):
+            yield drawn_job(*every[place], random, arguments)
 
 
 def means_of(one):
@@ -158,6 +199,15 @@ def print_losers(results, everything):
         print(line_of(name, results[name]))
 
 
+def print_worse_than_noisy(results):
+    """Whether stacks do harm, whatever filters of one frame do."""
+    lost = {name: means_of(one)["noisy"] - means_of(one)["stack"] for name, one in results.items()}
+    worse = [name for name in results if lost[name] > LIMIT]
+    print(f"\n{len(worse)} lie below the noisy frames")
+    for name in worse:
+        print(f"{lost[name]:7.2f} {line_of(name, results[name])}")
+
+
 def print_scenes(results):
     print("\nscene        noisy  alone   mean  stack  losers  worst")
     for scene in SCENES:
@@ -185,7 +235,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("images", nargs="?")
-    parser.add_argument("--photographs", nargs="+", default=["kodim03", "kodim13", "kodim20"])
+    parser.add_argument("--photographs", nargs="+")
     parser.add_argument("--place", nargs=2, type=int, default=(64, 64), metavar=("X", "Y"))
     parser.add_argument("--cameras", nargs="+", choices=CAMERAS, default=list(CAMERAS))
     parser.add_argument("--isos", nargs="+", type=int)
@@ -195,18 +245,20 @@ def parse_arguments():
     parser.add_argument("--method", default="bm3d")
     parser.add_argument("--quality", default="fast")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--draw", type=int, metavar="N")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--before", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
+    arguments.photographs = arguments.photographs or (HELD_OUT if arguments.draw else USUAL)
     arguments.images = image_folder(arguments.images)
     return arguments
 
 
 def main():
     arguments = parse_arguments()
-    wanted = list(jobs(arguments))
+    wanted = list(itertools.islice(drawn_jobs(arguments), arguments.draw) if arguments.draw else jobs(arguments))
     results = {}
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for number, (name, found) in enumerate(pool.map(lambda job: measure(job, arguments), wanted), 1):
@@ -216,6 +268,7 @@ def main():
     target = arguments.json or arguments.out / "matrix.json"
     target.write_text(json.dumps(results, indent=1), encoding="utf-8")
     print_losers(results, arguments.all)
+    print_worse_than_noisy(results)
     print_scenes(results)
     if arguments.before:
         print_worse(results, json.loads(arguments.before.read_text(encoding="utf-8")))
