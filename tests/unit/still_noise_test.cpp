@@ -563,6 +563,29 @@ TEST(StillNoise, CoarseNoiseIsToldByAllLayersTogether) {
   EXPECT_FALSE(between(Of::kHalfMoved));
 }
 
+// A square of which half has moved far shows the structure of the other half, and differs by more
+// than fainter squares that have moved whole.
+TEST(StillNoise, CoarseNoiseIsNotToldByASquareOfWhichHalfMoved) {
+  for (const int32_t by : {0, kSide}) {
+    std::vector<TestImage> layers;
+    for (int32_t z = 0; z < 4; ++z) {
+      layers.push_back(TestImage(kFormat, kSide, kSide));
+      const TestImage here = texture(), there = texture(by * z);
+      for (int32_t y = 0; y < kSide; ++y) {
+        for (int32_t x = 0; x < kSide; ++x) {
+          const float contrast = x < kSide / 2 ? 2.0f : x < 2 * kSide / 3 ? 1.0f : 0.5f;
+          const TestImage& from = x < kSide / 2 ? here : there;
+          for (int32_t c = 0; c < 3; ++c) {
+            layers.back().set(x, y, c, 128 + contrast * (from.get(x, y, c) - 128));
+          }
+        }
+      }
+      add_coarse_noise(layers.back(), 4, static_cast<uint32_t>(z + 2));
+    }
+    EXPECT_EQ(still_noise_of(layers).between.known, by == 0) << by;
+  }
+}
+
 // What moves shows it, and flat squares beside it don't.
 TEST(StillNoise, CoarseNoiseIsNotToldByWhatWouldNotShowMotion) {
   for (const int32_t by : {0, 1}) {
