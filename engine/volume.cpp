@@ -252,6 +252,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
     measured_alone.push_back({found[i], std::move(samples[i])});
   }
   mean.alone = noise_of_each(std::move(measured_alone), kind, pool, callbacks, mean);
+  tell_layers_apart(mean);
   return mean;
 }
 

@@ -100,8 +100,10 @@ struct NoiseModel {
   // sixteenth of the brightness range, and their root mean over all noise.
   float tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   float unevenness = 1;
-  int32_t told_tones = 0;  // of them that are told by what has not moved; without any they are 1
-  // The same by which layers are told apart: of what has not moved.
+  int32_t told_tones = 0;      // of them that are told; without any they are 1
+  bool doubted_tones = false;  // what tells them says less than a sure curve of each layer
+  // The same by which layers are told apart: of what has not moved, or what each layer surely
+  // shows.
   float layer_tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   // The layers surely stand still: what they differ by is noise, wherever it is.
   bool still = false;

@@ -309,8 +309,9 @@ double median_of(Blocks::const_iterator first, Blocks::const_iterator end, const
   return median(std::move(values));
 }
 
-// Whether what displacements leave is noise: no change of light, no scattered dots, and as strong
-// where the picture is flat, which a displacement that was undone but roughly leaves plain.
+// Whether what displacements leave is noise: no change of light, no scattered dots, hardly stronger
+// in a few places, which flow, and as strong where the picture is flat, which a displacement that
+// was undone but roughly leaves plain.
 bool is_left_noise(Blocks blocks) {
   constexpr double kMostKurtosis = 5, kLeastInFlat = 0.6;
   const auto fine = [](const Left& left) { return left.variance[0][0]; };
@@ -323,6 +324,7 @@ bool is_left_noise(Blocks blocks) {
   return median_of(first, end, quarter) < kMostAtQuarter * median_of(first, end, fine) &&
          median_of(
              first, end, [](const Left& left) { return left.kurtosis; }) < kMostKurtosis &&
+         left_of(blocks, 0, 0, kMostBlocks) <= kMost * left_of(blocks, 0, 0, 0.5) &&
          median_of(first, middle, fine) > kLeastInFlat * median_of(middle, end, fine);
 }
 
@@ -484,6 +486,8 @@ int32_t measure_tones(const std::vector<LayerPair>& near, const Counts& counts, 
 // bright tones' noise: a camera's is strongest in dark ones.
 int32_t measure_undone_tones(const std::vector<LayerPair>& near, NoiseModel& noise) {
   constexpr float kMostRise = 1.25f;
+  const Blocks blocks = calmest_blocks(near, noise.sigma[0][0]);
+  if (blocks.empty() || !is_left_noise(blocks)) return 0;
   NoiseModel found = noise;
   const int32_t told = measure_tones(
       undone(near), [](SquareState state) { return state != SquareState::kChanged; }, found);
@@ -494,7 +498,8 @@ int32_t measure_undone_tones(const std::vector<LayerPair>& near, NoiseModel& noi
   return told;
 }
 
-void measure_all_tones(const std::vector<LayerPair>& near, NoiseModel& noise) {
+// `found`: luma's sigma as of each layer.
+void measure_all_tones(const std::vector<LayerPair>& near, float found, NoiseModel& noise) {
   const auto unmoved = [&](SquareState state) {
     return state == SquareState::kShaken ? noise.between.known : state != SquareState::kChanged;
   };
@@ -504,10 +509,20 @@ void measure_all_tones(const std::vector<LayerPair>& near, NoiseModel& noise) {
     noise.told_tones = measure_tones(near, [](SquareState) { return true; }, noise);
   }
   std::copy_n(noise.tones, kNoiseTones, noise.layer_tones);
-  if (noise.told_tones == 0) noise.told_tones = measure_undone_tones(near, noise);
+  if (noise.told_tones > 0) return;
+  noise.told_tones = measure_undone_tones(near, noise);
+  // A filter has to take more of coarse noise, which it sees in few places, than its variance: as
+  // much as is measured of each layer, but where that took texture for noise.
+  const bool mistaken = noise.sigma[0][0] < found;
+  noise.doubted_tones = noise.told_tones > 0 && !noise.white[0] && !mistaken;
 }
 
-// Where everything moves, layers show how noise depends on brightness no better than each alone.
+// Where few tones stood still, layers show how noise depends on brightness no better than each
+// alone.
+bool each_tells_tones(const NoiseModel& noise) {
+  return noise.alone.known && (noise.doubted_tones || noise.told_tones < kFewestTones);
+}
+
 NoiseModel noise_alone(const NoiseModel& noise) {
   NoiseModel alone = noise;
   alone.bend = noise.alone.bend;
@@ -519,6 +534,13 @@ NoiseModel noise_alone(const NoiseModel& noise) {
     alone.strength[c] = noise.alone.strength[c];
   }
   return alone;
+}
+
+// Variance at a tone's middle, over that of sigma.
+double variance_at(const NoiseModel& even, int32_t tone, double sigma) {
+  const double middle = (tone + 0.5) * 256 / kNoiseTones;
+  const double there = sigma_at(even, 0, static_cast<float>(middle)) / sigma;
+  return there * there;
 }
 
 // All that is compared of layers in their order: of neighbours, of those two apart, and of the
@@ -629,7 +651,8 @@ void take_sure(const Pairs& pairs, const NoiseModel& sure, NoiseModel& noise) {
 
 void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, NoiseModel& noise) {
   if (samples.size() < 2) return;
-  const double known = noise.sigma[0][0] * noise.sigma[0][0];
+  const float found = noise.sigma[0][0];
+  const double known = found * found;
   const CommonBlocks common = compare_all_layers(samples);
   Pairs pairs = compare_all(samples, known, false, common.still);
   measure_still(pairs.near, pairs.far, noise);
@@ -642,7 +665,7 @@ void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, 
   const int32_t reach = reach_of(samples, known, noise.still, common, pairs);
   if (reach > 0) measure_between(pairs.near, noise);
   noise.between.reach = reach;
-  measure_all_tones(pairs.near, noise);
+  measure_all_tones(pairs.near, found, noise);
 }
 
 double variance_left(const std::vector<Sample>& samples) {
@@ -654,8 +677,28 @@ double variance_left(const std::vector<Sample>& samples) {
   return blocks.empty() ? HUGE_VAL : left_of(blocks, 0, 0, 0.5);
 }
 
+void tell_layers_apart(NoiseModel& noise) {
+  constexpr double kClearly = 1.1;
+  const NoiseModel even = evened_noise(noise);
+  if (each_tells_tones(noise) && noise.sigma[0][0] > 0) {
+    for (int32_t t = 0; t < kNoiseTones; ++t) {
+      noise.layer_tones[t] =
+          static_cast<float>(std::max(kLeast, variance_at(even, t, noise.sigma[0][0])));
+    }
+  }
+  // What no camera has smoothed each layer shows wherever it is.
+  const bool shown = noise.confidence == Confidence::kMeasured && noise.white[0] &&
+                     (noise.alone.known || noise.told_tones >= kFewestTones);
+  LayerDifference& between = noise.between;
+  if (!between.known || !shown) return;
+  for (int32_t t = 0; t < kNoiseTones; ++t) {
+    const double most = kClearly * kClearly * variance_at(even, t, between.sigma[0][0]);
+    between.tones[t] = std::min(between.tones[t], static_cast<float>(most));
+  }
+}
+
 NoiseModel evened_noise(const NoiseModel& noise) {
-  if (noise.alone.known && noise.told_tones < kFewestTones) return noise_alone(noise);
+  if (each_tells_tones(noise)) return noise_alone(noise);
   constexpr double kClearly = 1.15;  // strongest tone's sigma over the weakest's
   const auto [least, most] = std::minmax_element(noise.tones, noise.tones + kNoiseTones);
   if (!noise.range.is_usual() || !(*most > kClearly * kClearly * *least)) return noise;

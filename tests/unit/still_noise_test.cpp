@@ -250,6 +250,25 @@ TEST(StillNoise, IsWhatUndoneDisplacementsLeaveThatFewSquaresOfManyPairsShow) {
   EXPECT_NEAR(measured(layers, noise).sigma[0][0], 5, 0.7);
 }
 
+// What flows shows no displacement, and is none of the noise beside it.
+TEST(StillNoise, IsNotWhatFlowsBesideWhatShowsDisplacements) {
+  for (const bool flows : {false, true}) {
+    std::vector<TestImage> layers;
+    for (int32_t z = 0; z < 4; ++z) {
+      layers.push_back(texture(3 * z));
+      const TestImage flowing = texture(flows ? kSide * z : 0, 0, true);
+      for (int32_t y = 0; y < kSide; ++y) {
+        for (int32_t x = 2 * kSide / 3; x < kSide; ++x) {
+          const float value = flowing.get(x, y, 0) - 128;
+          for (int32_t c = 0; c < 3; ++c) layers.back().set(x, y, c, 128 + 5 * value);
+        }
+      }
+      add_noise(layers.back(), 5, static_cast<uint32_t>(z + 2));
+    }
+    EXPECT_NEAR(still_noise_of(layers).sigma[0][0], flows ? 2 : 5, 0.7) << flows;
+  }
+}
+
 // Some were sure and others weren't, or dared as much as there is: their mean is unsure.
 TEST(StillNoise, IsWhatUndoneDisplacementsLeaveOfUnsureLayersThatFoundAsMuch) {
   std::vector<TestImage> layers;
@@ -617,16 +636,129 @@ TEST(StillNoise, OfTonesThatNothingTellsTellsNoLayersApart) {
   EXPECT_FLOAT_EQ(gain(1), 4 * gain(0));
 }
 
-// A few tones that stood still say little of the others, of which each layer surely shows more.
-TEST(StillNoise, OfTonesIsThatOfEachLayerWhereFewTell) {
+// Noise of 5 that each layer surely shows to be three times as strong in black as in white.
+NoiseModel toned_in_each() {
   NoiseModel noise = white_noise(3, 5);
   noise.alone.known = true;
   double scale = 0;
   noise.alone.bend = bend_with([](double at) { return 0.5 + at / 255; }, scale);
-  for (const int32_t told : {0, 3, 4}) {
-    noise.told_tones = told;
-    EXPECT_EQ(evened_noise(noise).bend.enabled != 0, told < 4) << told;
+  std::fill_n(noise.alone.sigma[0], 3, static_cast<float>(5 * scale));
+  return noise;
+}
+
+// A few tones that stood still say little of the others, of which each layer surely shows more.
+TEST(StillNoise, OfTonesIsThatOfEachLayerWhereFewTell) {
+  NoiseModel noise = toned_in_each();
+  for (const bool doubted : {false, true}) {
+    for (const int32_t told : {0, 3, 4}) {
+      noise.told_tones = told;
+      noise.doubted_tones = doubted;
+      EXPECT_EQ(evened_noise(noise).bend.enabled != 0, doubted || told < 4) << told;
+    }
   }
+}
+
+NoiseModel white_on_levels(float sigma) {
+  NoiseModel noise = white_noise(3, sigma);
+  noise.levels = kSampleLevels;
+  for (int32_t l = 0; l < kSampleLevels; ++l) std::fill_n(noise.sigma[l], 3, std::ldexp(sigma, -l));
+  return noise;
+}
+
+// Of which pixels beside each other have half in common.
+void add_smooth_noise(TestImage& image, float sigma, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, sigma / std::sqrt(2.0f));
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t c = 0; c < 3; ++c) {
+      float last = normal(random);
+      for (int32_t x = 0; x < kSide; ++x) {
+        const float next = normal(random);
+        image.set(x, y, c, image.get(x, y, c) + last + next);
+        last = next;
+      }
+    }
+  }
+}
+
+// Noise as it was measured of each of four layers that have moved by so many pixels.
+NoiseModel measured_of_moved(int32_t by, float found, bool white) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 4; ++z) {
+    layers.push_back(texture(by * z));
+    const auto seed = static_cast<uint32_t>(z + 2);
+    white ? add_noise(layers.back(), 5, seed) : add_smooth_noise(layers.back(), 5, seed);
+  }
+  NoiseModel noise = white_on_levels(found);
+  noise.white[0] = white;
+  for (int32_t c = 0; c < 3; ++c) noise.sigma[1][c] *= white ? 1 : 1.2f;
+  return measured(layers, noise);
+}
+
+// Filters need more of coarse noise than its variance, but not where it was texture.
+TEST(StillNoise, OfTonesIsDoubtedWhereCoarseNoiseMoves) {
+  EXPECT_TRUE(measured_of_moved(3, 5, false).doubted_tones);
+  EXPECT_GT(measured_of_moved(3, 5, true).told_tones, 0);
+  EXPECT_FALSE(measured_of_moved(3, 5, true).doubted_tones) << "white";
+  EXPECT_FALSE(measured_of_moved(3, 8, false).doubted_tones) << "each layer's was texture";
+  EXPECT_GT(measured_of_moved(0, 5, false).told_tones, 0);
+  EXPECT_FALSE(measured_of_moved(0, 5, false).doubted_tones) << "still";
+  EXPECT_GT(measured_of_moved(3, 8, false).told_tones, 0);
+}
+
+// Flat parts beside texture that moves by parts of a pixel, of which undone displacements leave
+// more than of noise.
+TEST(StillNoise, OfTonesIsNotToldByWhatIsLeftOfThePicture) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 4; ++z) {
+    layers.push_back(drifting(3.3 * z));
+    for (int32_t y = 0; y < kSide; ++y) {
+      for (int32_t x = 0; x < kSide; ++x) {
+        const float contrast = x < kSide / 2 ? 0.05f : 0.3f;
+        const float value = contrast * (layers.back().get(x, y, 0) - 128);
+        for (int32_t c = 0; c < 3; ++c) {
+          layers.back().set(x, y, c, value + (x < kSide / 2 ? 200.0f : 70.0f));
+        }
+      }
+    }
+    add_noise(layers.back(), 2, static_cast<uint32_t>(z + 2));
+  }
+  EXPECT_EQ(measured(layers, white_on_levels(2)).told_tones, 0);
+}
+
+// Layers whose tones nothing tells that stood still are told apart by what each of them shows.
+TEST(StillNoise, OfTonesThatEachLayerShowsTellsLayersApart) {
+  const auto darkest = [](int32_t told, bool doubted) {
+    NoiseModel noise = toned_in_each();
+    noise.told_tones = told;
+    noise.doubted_tones = doubted;
+    tell_layers_apart(noise);
+    return noise.layer_tones[0];
+  };
+  EXPECT_NEAR(darkest(3, false), 3.55, 0.1);
+  EXPECT_NEAR(darkest(8, true), 3.55, 0.1);
+  EXPECT_EQ(darkest(4, false), 1.0f);
+}
+
+// What seems to stand still and differs by more has moved under the noise; noise that a camera has
+// smoothed may be stronger than one layer shows.
+TEST(StillNoise, OfLayersIsNoMoreThanWhiteNoiseThatEachSurelyShows) {
+  const auto most = [](int32_t told, bool white, Confidence confidence, float tone) {
+    NoiseModel noise = white_noise(3, 5);
+    noise.told_tones = told;
+    noise.white[0] = white;
+    noise.confidence = confidence;
+    noise.between.known = true;
+    noise.between.sigma[0][0] = 10;
+    std::fill_n(noise.between.tones, kNoiseTones, tone);
+    tell_layers_apart(noise);
+    return noise.between.tones[8];
+  };
+  EXPECT_NEAR(most(4, true, Confidence::kMeasured, 1), 0.3, 0.01);
+  EXPECT_EQ(most(4, true, Confidence::kMeasured, 0.25f), 0.25f);
+  EXPECT_EQ(most(3, true, Confidence::kMeasured, 1), 1.0f) << "other tones may be noisier";
+  EXPECT_EQ(most(4, false, Confidence::kMeasured, 1), 1.0f);
+  EXPECT_EQ(most(4, true, Confidence::kUnsure, 1), 1.0f);
 }
 
 // A noisy picture before other, clean ones of texture.
