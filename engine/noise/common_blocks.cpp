@@ -228,31 +228,6 @@ Square square_of(const std::vector<Sample>& samples, size_t tile, const Rect& re
   return square;
 }
 
-std::vector<bool> still_squares(const std::vector<Sample>& samples) {
-  std::vector<Square> squares;
-  for (size_t t = 0; t < samples.front().tiles.size(); ++t) {
-    for (const Rect& rect : motion_squares(samples.front().tiles[t])) {
-      squares.push_back(square_of(samples, t, rect));
-    }
-  }
-  // What shows structure would show motion: a drift leaves a sky alike that hardly shows it.
-  constexpr double kStillShare = 0.6;
-  double most = 0, structured = 0, alike = 0;
-  for (const Square& square : squares) {
-    if (!square.structured) continue;
-    structured += 1;
-    if (!square.alike) continue;
-    alike += 1;
-    if (square.even) most = std::max(most, square.differing);
-  }
-  const bool tells = alike > 0 && alike >= kStillShare * structured;
-  std::vector<bool> still;
-  for (const Square& square : squares) {
-    still.push_back(tells && square.alike && square.differing <= most);
-  }
-  return still;
-}
-
 // What the weakest mixtures hold of it.
 PairBlock block_of(const Block& layers, int32_t channels) {
   const Mixtures mixtures = weakest_mixtures(layers.rows(1, 0));
@@ -293,8 +268,33 @@ CommonBlocks compare_all_layers(const std::vector<Sample>& samples) {
   if (blocks.empty()) return common;
   common.same_scene =
       is_scene(scene, differing / static_cast<double>(blocks.size()), samples.size());
-  common.still = still_squares(samples);
   return common;
+}
+
+std::vector<bool> still_squares(const std::vector<Sample>& samples) {
+  if (samples.size() < kFewestCommon) return {};
+  std::vector<Square> squares;
+  for (size_t t = 0; t < samples.front().tiles.size(); ++t) {
+    for (const Rect& rect : motion_squares(samples.front().tiles[t])) {
+      squares.push_back(square_of(samples, t, rect));
+    }
+  }
+  // What shows structure would show motion: a drift leaves a sky alike that hardly shows it.
+  constexpr double kStillShare = 0.6;
+  double most = 0, structured = 0, alike = 0;
+  for (const Square& square : squares) {
+    if (!square.structured) continue;
+    structured += 1;
+    if (!square.alike) continue;
+    alike += 1;
+    if (square.even) most = std::max(most, square.differing);
+  }
+  const bool tells = alike > 0 && alike >= kStillShare * structured;
+  std::vector<bool> still;
+  for (const Square& square : squares) {
+    still.push_back(tells && square.alike && square.differing <= most);
+  }
+  return still;
 }
 
 }  // namespace grainless

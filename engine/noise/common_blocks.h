@@ -20,13 +20,14 @@ struct CommonBlocks {
   // hold of it. None of fewer than kFewestCommon layers.
   LayerPair all;
   bool same_scene = false;  // layers have more in common than they differ by
-  // Squares of kMotionSide, in compare_layers()'s order, that differ by noise alone, however
-  // coarse: no mixture of layers differs more than another, as every motion or change of light has
-  // it; and by no more than those that show the same structure in all layers. (Of what has moved
-  // far any mixture differs alike, too, but none shows the same.)
-  std::vector<bool> still;
 };
 
 CommonBlocks compare_all_layers(const std::vector<Sample>& samples);
+
+// Squares of kMotionSide, in compare_layers()'s order, that differ by noise alone, however coarse:
+// no mixture of layers differs more than another, as every motion or change of light has it; and by
+// no more than those that show the same structure in all layers. (Of what has moved far any mixture
+// differs alike, too, but none shows the same.) None of fewer than kFewestCommon layers.
+std::vector<bool> still_squares(const std::vector<Sample>& samples);
 
 }  // namespace grainless

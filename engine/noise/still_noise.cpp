@@ -379,7 +379,7 @@ bool noise_prevails(const CommonBlocks& common, const Blocks& least) {
 // may be motion, is the most that noise can be, and all of it where everything is displaced alike,
 // or noise prevails.
 void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPair>& far,
-                  const CommonBlocks& common, NoiseModel& noise) {
+                  const std::vector<Sample>& samples, NoiseModel& noise) {
   constexpr double kClearly = 1.1, kMostWhite = 0.33;
   constexpr double kMostChroma = 1.25;  // of luma's sigma: a camera's colour is hardly noisier
   const double luma = noise.sigma[0][0];
@@ -389,6 +389,7 @@ void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPai
   Blocks blocks = calmest_blocks(pairs, luma);
   bool together = move_together(near);
   if (!together && noise.confidence != Confidence::kMeasured) {
+    const CommonBlocks common = compare_all_layers(samples);
     all.push_back(common.all);
     const Blocks least = calmest_blocks(all, luma);
     together = noise_prevails(common, least);
@@ -610,12 +611,12 @@ bool stand_still_on_average(const Pairs& pairs, int32_t layers) {
 // How many layers on either side a mean may take that is better than each layer: 0 for none. The
 // pairs become those that say so.
 int32_t reach_of(const std::vector<Sample>& samples, double known, bool still,
-                 const CommonBlocks& common, Pairs& pairs) {
+                 const std::vector<bool>& squares, Pairs& pairs) {
   const auto layers = static_cast<int32_t>(samples.size());
   const int32_t fewest = std::min(layers, 3);
   if (stand_still(pairs)) return kAllLayers;
   if (still || (!differ_little(pairs, layers) && !differ_little(pairs, fewest))) return 0;
-  pairs = compare_all(samples, known, true, common.still);
+  pairs = compare_all(samples, known, true, squares);
   // One that shows something else does so beside its neighbours.
   const auto shows_same = [](const LayerPair& pair) { return is_still(pair, 0.5 * kStillSquares); };
   if (!std::all_of(pairs.near.begin(), pairs.near.end(), shows_same)) return 0;
@@ -653,16 +654,16 @@ void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, 
   if (samples.size() < 2) return;
   const float found = noise.sigma[0][0];
   const double known = found * found;
-  const CommonBlocks common = compare_all_layers(samples);
-  Pairs pairs = compare_all(samples, known, false, common.still);
+  const std::vector<bool> squares = still_squares(samples);
+  Pairs pairs = compare_all(samples, known, false, squares);
   measure_still(pairs.near, pairs.far, noise);
   // What drifts slowly stands still from layer to layer only, which shows its noise all the same.
   if (std::any_of(pairs.ends.begin(), pairs.ends.end(), has_moved)) noise.still = false;
-  measure_left(pairs.near, pairs.far, common, noise);
+  measure_left(pairs.near, pairs.far, samples, noise);
   if (sure != nullptr && !noise.still && noise.confidence != Confidence::kMeasured) {
     take_sure(pairs, *sure, noise);
   }
-  const int32_t reach = reach_of(samples, known, noise.still, common, pairs);
+  const int32_t reach = reach_of(samples, known, noise.still, squares, pairs);
   if (reach > 0) measure_between(pairs.near, noise);
   noise.between.reach = reach;
   measure_all_tones(pairs.near, found, noise);
