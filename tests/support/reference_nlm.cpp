@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "engine/boundary/pixel_math.h"
@@ -77,18 +78,28 @@ std::vector<double> window_weights(const NlmPlan& nlm, const Planes& match, cons
   return weights;
 }
 
+// What a weight counts for: of a patch's, the leading bits that a float without kNlmShareRest has.
+double share(const NlmPlan& nlm, double exact) {
+  if (nlm.patchwise == 0) return exact;
+  static_assert(kNlmShareRest + 1 == 1 << 11, "13 of 24 bits");
+  int exponent = 0;
+  const double leading = std::frexp(exact, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(leading, 13)), exponent - 13);
+}
+
 // The mean of plane c round (x, y) with these weights, which don't sum to 0.
 double weighted_mean(const NlmPlan& nlm, const Planes& image, const std::vector<double>& weights,
                      int32_t c, int32_t x, int32_t y) {
-  double sum = 0, total = 0;
+  const double own = value_at(image, c, x, y);
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double mean = own;
   size_t i = 0;
   for (int32_t dy = -nlm.radius; dy <= nlm.radius; ++dy) {
     for (int32_t dx = -nlm.radius; dx <= nlm.radius; ++dx, ++i) {
-      sum += weights[i] * value_at(image, c, x + dx, y + dy);
-      total += weights[i];
+      mean += share(nlm, weights[i] / total) * (value_at(image, c, x + dx, y + dy) - own);
     }
   }
-  return sum / total;
+  return mean;
 }
 
 // How far the pixels that p gives an estimate to reach before and beyond p.
