@@ -91,6 +91,10 @@ struct CentreWeight {
   float own, of_largest;
 };
 
+// The bits of a float that a patch's share of a displacement has not: a card keeps the 13 leading
+// ones, and where few neighbours count the rest would be seen between backends.
+inline constexpr int32_t kNlmShareRest = 0x7ff;
+
 // Non-Local Means (Buades 2005) with one joint distance over the channels. For even patch sizes the
 // patch of pixel p spans p - patch / 2 .. p - patch / 2 + patch - 1. Pixels outside of the image
 // are its symmetric reflection.
@@ -103,10 +107,8 @@ struct CentreWeight {
 // (Buades, Coll, Morel, IPOL 2011: every patch gives an estimate of all its pixels.) Patch-wise, p
 // may lie outside of the image, so that every x has patch^2 patches; one whose denominator is 0
 // takes no part in the mean. A pixel without any estimate keeps its value. Written by differences,
-// a constant stays what it is to the last bit. Patch-wise, the share w(p, D) / (sum_D + c(p)) is
-// rounded to 13 bits: a card keeps so many of it, and where few neighbours count the rest would be
-// seen between backends.
-inline constexpr int32_t kNlmShareRest = 0x7ff;  // bits of a float that such a share has not
+// a constant stays what it is to the last bit. Patch-wise, the share of D, w(p, D) over that sum,
+// is rounded to 13 bits (kNlmShareRest).
 struct NlmPlan {
   int32_t patch;
   int32_t radius;

@@ -17,15 +17,20 @@ bool is_grey(const SampleTile& tile, size_t at) {
 
 bool is_neutral(const Sample& sample) {
   if (sample.channels != 3) return false;
-  int64_t valid = 0, coloured = 0;
+  int64_t pixels = 0, invalid = 0, coloured = 0;
+  for (const SampleTile& tile : sample.tiles) pixels += static_cast<int64_t>(tile.state.size());
   for (const SampleTile& tile : sample.tiles) {
+    // A colour photograph's first tiles tell.
+    if (100 * coloured > pixels) return false;
     for (size_t i = 0; i < tile.state.size(); ++i) {
-      if ((tile.state[i] & kInvalid) != 0) continue;
-      ++valid;
-      coloured += is_grey(tile, i) ? 0 : 1;
+      if ((tile.state[i] & kInvalid) != 0) {
+        ++invalid;
+      } else if (!is_grey(tile, i)) {
+        ++coloured;
+      }
     }
   }
-  return 100 * coloured <= valid;
+  return 100 * coloured <= pixels - invalid;
 }
 
 Sample grey_sample(const Sample& sample) {
