@@ -100,7 +100,7 @@ struct Lane {
   int index;
   int row, column;  // first pixel of a patch; the other one is a row below
   bool has[2];      // whether they lie inside of the patch
-  float kept[2];    // a Wiener factor of 1, corrected for fast transforms
+  float kept[2];    // a Wiener factor of 1, corrected for the rounding of F in fast transforms
   float factor[2];  // R of weight steps * (what is removed)
 };
 
@@ -112,8 +112,7 @@ __device__ __forceinline__ Lane make_lane(const FilterArgs& args, const BlockSha
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     lane.has[i] = lane.row + i < args.stage.patch && lane.column < args.stage.patch;
-    const float correction = shared.correction[lane.row + i] * shared.correction[lane.column];
-    lane.kept[i] = correction * (1 + 4 * kTruncated);
+    lane.kept[i] = shared.correction[lane.row + i] * shared.correction[lane.column];
     const float window = args.kaiser[lane.row + i] * args.kaiser[lane.column];
     lane.factor[i] = keep_register(window * (args.steps / kPatchWeightSteps));
   }
@@ -224,7 +223,6 @@ class Group {
     float total = 0;
 #pragma unroll
     for (int step = 1; step < kCount; step *= 2) {
-      if (is_exact(step) && !is_exact(step / 2)) total *= 1 - 8 * kTruncated;
       const float variance = is_exact(step) ? args_.variance * (2 * step) : fast_variance(2 * step);
       const float all[2] = {is_exact(step) ? 1.0f : lane_.kept[0],
                             is_exact(step) ? 1.0f : lane_.kept[1]};
@@ -243,7 +241,6 @@ class Group {
         kept_[m + step] = __floats2half2_rn(kept[0], kept[1]);
       }
     }
-    if (!is_exact(kCount / 2)) total *= 1 - 8 * kTruncated;
     subtract(base);
     cuda::transform(v_[0], shared_.forward[lane_.index], scale);
     constexpr float gain = kCount;
@@ -279,6 +276,9 @@ class Group {
 #pragma unroll
     for (int step = kCount / 2; step >= 1; step /= 2) {
       const float back = 1 / haar_gain(step, kCount);
+      // What truncation takes from coefficients and pixels is given back here and not by the Wiener
+      // factors: half floats near 1 are too coarse for it.
+      const float whole = is_exact(step) ? 1.0f : 1 + 4 * kTruncated;
 #pragma unroll
       for (int m = 0; m < kCount; m += 2 * step) {
         float kept[2] = {v_[m + step][0], v_[m + step][1]};
@@ -288,7 +288,7 @@ class Group {
         transform(kept, is_exact(step), shared_.inverse, inverse, scale);
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          const float sum = v_[m][i], difference = v_[m + step][i] - kept[i];
+          const float sum = v_[m][i], difference = fmaf(-whole, kept[i], v_[m + step][i]);
           v_[m][i] = fmaf(back, difference, sum);
           v_[m + step][i] = fmaf(-back, difference, sum);
         }
