@@ -16,10 +16,11 @@ void look_at_signals() {
   if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
 }
 
-// Whether the work ended within a turn.
+// Whether the work ended within a turn, or waits to be done by this thread as the system gave no
+// other.
 bool wait(std::future<Status>& running) {
   const nanobind::gil_scoped_release others_may_run;
-  return running.wait_for(kTurn) == std::future_status::ready;
+  return running.wait_for(kTurn) != std::future_status::timeout;
 }
 
 // The work's end, which is near once it is cancelled.
@@ -36,7 +37,7 @@ Status interruptible(const nanobind::object& progress,
   std::atomic<double> fraction{0};
   const Callbacks callbacks{&token, [&](double done) { fraction = done; }};
   const bool reports = progress.is_valid() && !progress.is_none();
-  std::future<Status> running = std::async(std::launch::async, [&] { return work(callbacks); });
+  std::future<Status> running = std::async([&] { return work(callbacks); });
   std::exception_ptr raised;
   while (!wait(running)) {
     try {

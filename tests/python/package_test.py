@@ -7,6 +7,7 @@ import os
 import pathlib
 import pickle
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -318,6 +319,18 @@ class Running(WithFolder):
             raise LookupError(f"at {fraction}")
         with self.assertRaisesRegex(LookupError, "at 0"):
             grainless.denoise(large, quality="high", sigma=20, progress=stop)
+
+    @unittest.skipUnless(sys.platform == "linux", "elsewhere threads can't be refused this way")
+    def test_without_further_threads(self):
+        """A thread's stack is to have as much address space as the limit says: more than there is."""
+        most = resource.getrlimit(resource.RLIMIT_STACK)[1]
+        np.save(self.path / "in.npy", scene(90, 110))
+        work = "import grainless, numpy; numpy.save('out.npy', grainless.denoise(numpy.load('in.npy'), sigma=8, progress=print))"
+        child = subprocess.run([sys.executable, "-c", work], cwd=self.path, capture_output=True, text=True, check=False,
+                               timeout=60, env=dict(os.environ, OPENBLAS_NUM_THREADS="1"),
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (1 << 47, most)))
+        self.assertEqual((child.returncode, child.stdout), (0, "1.0\n"), child.stderr)
+        np.testing.assert_array_equal(np.load(self.path / "out.npy"), grainless.denoise(scene(90, 110), sigma=8))
 
     @unittest.skipUnless(hasattr(os, "fork"), "there is no fork here")
     def test_forked_processes_have_threads_of_their_own(self):

@@ -47,6 +47,11 @@ def limit_file_size():
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
 
+def refuse_threads():
+    """A thread's stack gets as much address space as this limit says: more than there is."""
+    resource.setrlimit(resource.RLIMIT_STACK, (1 << 47, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+
+
 class CommandLine(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -307,6 +312,14 @@ class Result(CommandLine):
     def test_at_once_is_at_once(self):
         self.assertLessEqual(self.busiest_threads(1), 1)
         self.assertGreaterEqual(self.busiest_threads(3), 2)
+
+    def test_without_further_threads(self):
+        names = self.make_batch()
+        files = [f"{name}.pgm" for name in names]
+        self.denoise(*files, "-o", "many/")
+        self.denoise(*files, "--jobs", "2", "-o", "none/", preexec_fn=refuse_threads)
+        for name in files:
+            self.assertEqual((self.path / "none" / name).read_bytes(), (self.path / "many" / name).read_bytes(), name)
 
     def test_a_volume(self):
         self.need_library("one.tif")

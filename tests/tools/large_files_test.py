@@ -92,6 +92,13 @@ class LargeFiles(base.CommandLine):
         self.refuse(*QUICK, *SMALL, "in.tif", "-o", "out.tif", words=["out.tif", "written"],
                     preexec_fn=base.limit_file_size)
 
+    def test_without_further_threads(self):
+        (self.path / "in.tif").write_bytes(tiff(integers(scene(700, 600), np.uint16)))
+        self.assertEqual(self.run_program(*QUICK, *SMALL, "in.tif", "-o", "many.tif").returncode, 0)
+        alone = self.run_program(*QUICK, *SMALL, "in.tif", "-o", "none.tif", preexec_fn=base.refuse_threads)
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        self.assertEqual((self.path / "none.tif").read_bytes(), (self.path / "many.tif").read_bytes())
+
     def test_large_and_small_ones_in_a_batch(self):
         (self.path / "a.tif").write_bytes(tiff(integers(scene(700, 600), np.uint16)))
         (self.path / "b.tif").write_bytes(tiff(integers(scene(90, 80), np.uint16)))

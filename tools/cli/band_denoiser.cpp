@@ -5,6 +5,7 @@
 #include <cstring>
 #include <future>
 
+#include "background.h"
 #include "engine/boundary/status.h"
 #include "engine/noise/survey.h"
 #include "tools/image_io/image_file.h"
@@ -173,10 +174,9 @@ void BandDenoiser::run(const NoiseModel& noise, RowWriter& writer, const Callbac
                          }};
     std::vector<uint8_t> band = denoise_band(noise, first, end, part, report);
     if (writing.valid()) writing.get();
-    writing =
-        std::async(std::launch::async, [&writer, band = std::move(band), count = end - first] {
-          writer.write(band.data(), count);
-        });
+    writing = in_background([&writer, band = std::move(band), count = end - first] {
+      writer.write(band.data(), count);
+    });
   }
   writing.get();
 }

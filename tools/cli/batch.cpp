@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "background.h"
 #include "engine_setup.h"
 
 namespace grainless::tools {
@@ -70,7 +71,7 @@ void Batch::show(size_t job) {
 
 void Batch::begin_reading() {
   while (read_ < jobs_.size() && reading_.size() < ahead_) {
-    reading_.push_back(std::async([this, &job = jobs_[read_]] { return denoiser_.read(job); }));
+    reading_.push_back(in_background([this, &job = jobs_[read_]] { return denoiser_.read(job); }));
     ++read_;
   }
 }
@@ -79,13 +80,14 @@ void Batch::begin_reading() {
 void Batch::begin_denoising(size_t job, std::future<Picture> read) {
   const auto policy =
       at_once_ > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
-  denoising_.push_back({job, std::async(policy, [this, job, read = std::move(read)]() mutable {
-                          Picture picture = read.get();
-                          const std::vector<std::string> notes = std::move(picture.notes);
-                          picture.notes.clear();
-                          denoiser_.denoise(jobs_[job], picture);
-                          return Denoised{std::move(picture), notes};
-                        })});
+  auto task = [this, job, read = std::move(read)]() mutable {
+    Picture picture = read.get();
+    const std::vector<std::string> notes = std::move(picture.notes);
+    picture.notes.clear();
+    denoiser_.denoise(jobs_[job], picture);
+    return Denoised{std::move(picture), notes};
+  };
+  denoising_.push_back({job, in_background(std::move(task), policy)});
 }
 
 void Batch::finish_denoising(size_t most_left) {
@@ -108,7 +110,7 @@ void Batch::finish_denoising(size_t most_left) {
 }
 
 void Batch::write(size_t job, Picture picture) {
-  writing_.push_back(std::async([this, job, picture = std::move(picture)]() mutable {
+  writing_.push_back(in_background([this, job, picture = std::move(picture)]() mutable {
     std::exception_ptr failure;
     try {
       denoiser_.write(jobs_[job], picture);
