@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <png.h>
+#include <zlib.h>
 
 #include "tool_testing.h"
 #include "tools/image_io/exif.h"
@@ -141,6 +142,54 @@ TEST(Png, GammaAndPrimariesGoThrough) {
   EXPECT_NEAR(kept.png_gamma.value(), 0.5, 1e-5);
   ASSERT_EQ(kept.png_chromaticities.size(), 8u);
   for (size_t i = 0; i < 8; ++i) EXPECT_NEAR(kept.png_chromaticities[i], primaries[i], 1e-4);
+}
+
+// Right behind the head of `path`, where colours are described and animations announced.
+void insert_chunk(const std::string& path, const std::string& name,
+                  const std::vector<uint8_t>& content) {
+  constexpr ptrdiff_t kHead = 8 + 25;  // signature, IHDR
+  std::vector<uint8_t> chunk(name.begin(), name.end());
+  chunk.insert(chunk.end(), content.begin(), content.end());
+  const auto put = [&](ptrdiff_t at, uint32_t value) {
+    for (const int shift : {0, 8, 16, 24}) {
+      chunk.insert(chunk.begin() + at, static_cast<uint8_t>(value >> shift));
+    }
+  };
+  const auto sum = crc32(0, chunk.data(), static_cast<uInt>(chunk.size()));
+  put(std::ssize(chunk), static_cast<uint32_t>(sum));
+  put(0, static_cast<uint32_t>(content.size()));
+  std::vector<uint8_t> bytes = file_bytes(path);
+  bytes.insert(bytes.begin() + kHead, chunk.begin(), chunk.end());
+  write_bytes(path, bytes);
+}
+
+// Without it a picture of HDR looks pale everywhere.
+TEST(Png, CodingOfColoursGoesThrough) {
+  const Folder folder;
+  const Image image = random_image({Component::kU16, 3}, 4, 4);
+  write_image(folder.file("a.png"), random_image({Component::kU16, 3}, 4, 4));
+  const std::vector<uint8_t> coding = {9, 16, 0, 1}, light = {0, 1, 2, 3, 4, 5, 6, 7};
+  insert_chunk(folder.file("a.png"), "cLLI", light);
+  insert_chunk(folder.file("a.png"), "cICP", coding);
+  Image read = read_image(folder.file("a.png"));
+  EXPECT_TRUE(losses(FileKind::kPng, read, "x.png").empty());
+  EXPECT_EQ(losses(FileKind::kTiff, read, "x.tif").size(), 1u);
+  EXPECT_TRUE(write_image(folder.file("b.png"), std::move(read)).empty());
+  const Image kept = read_image(folder.file("b.png"));
+  EXPECT_TRUE(same_pixels(kept, image));
+  const std::vector<PngChunk> expected = {{"cICP", coding}, {"cLLI", light}};
+  EXPECT_EQ(kept.metadata.png_colour_codings, expected);
+}
+
+TEST(Png, AnimationsAreRefused) {
+  const Folder folder;
+  write_image(folder.file("a.png"), random_image({Component::kU8, 3}, 4, 4));
+  insert_chunk(folder.file("a.png"), "acTL", {0, 0, 0, 1, 0, 0, 0, 0});
+  EXPECT_TRUE(read_image(folder.file("a.png")).notes.empty());  // of one picture: none
+  write_image(folder.file("b.png"), random_image({Component::kU8, 3}, 4, 4));
+  insert_chunk(folder.file("b.png"), "acTL", {0, 0, 0, 3, 0, 0, 0, 0});
+  EXPECT_NE(refusal([&] { read_image(folder.file("b.png")); }).find("animation of 3"),
+            std::string::npos);
 }
 
 TEST(Png, OrientationOfATiffBecomesExif) {

@@ -246,15 +246,17 @@ TEST(Tiff, MetadataGoesThrough) {
   EXPECT_EQ(kept.tiff_texts, texts);
 }
 
-void write_pages(const std::string& path, bool second_is_thumbnail) {
+constexpr int kNone = -1;
+
+// Two pages, the larger one first; one of them may say that it is the other's small copy.
+void write_pages(const std::string& path, int thumbnail, int32_t first = 8, int32_t second = 4) {
   TIFF* tiff = TIFFOpen(path.c_str(), "w");
   ASSERT_NE(tiff, nullptr);
   for (int page = 0; page < 2; ++page) {
-    const Image image = random_image({Component::kU8, 3}, 8 - 4 * page, 8 - 4 * page);
+    const int32_t side = page == 0 ? first : second;
+    const Image image = random_image({Component::kU8, 3}, side, side);
     describe(tiff, {}, image.width, image.height);
-    if (page == 1 && second_is_thumbnail) {
-      TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
-    }
+    if (page == thumbnail) TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
     write_samples(tiff, {}, image);
     TIFFWriteDirectory(tiff);
   }
@@ -365,11 +367,65 @@ TEST(Tiff, ALibraryWarningIsSaidOnce) {
 
 TEST(Tiff, SeveralPagesAreRefusedButThumbnailsAreNot) {
   const Folder folder;
-  write_pages(folder.file("a.tif"), false);
+  write_pages(folder.file("a.tif"), kNone);
   EXPECT_NE(refusal([&] { read_image(folder.file("a.tif")); }).find("2 pages"), std::string::npos);
-  write_pages(folder.file("b.tif"), true);
+  write_pages(folder.file("b.tif"), 1);
   EXPECT_TRUE(
       same_pixels(read_image(folder.file("b.tif")), random_image({Component::kU8, 3}, 8, 8)));
+}
+
+TEST(Tiff, TheCopyBeforeThePictureIsNotThePicture) {
+  const Folder folder;
+  write_pages(folder.file("a.tif"), 0, 4, 8);
+  const Image image = random_image({Component::kU8, 3}, 8, 8);
+  EXPECT_TRUE(same_pixels(read_image(folder.file("a.tif")), image));
+  expect_rows(folder.file("a.tif"), image);
+  EXPECT_EQ(read_layers(folder.file("a.tif")).size(), 1u);
+}
+
+TEST(Tiff, CopiesOfRawFilesAreNotThePicture) {
+  const Folder folder;
+  const Image copy = random_image({Component::kU8, 3}, 4, 4);
+  TIFF* tiff = TIFFOpen(folder.file("a.tif").c_str(), "w");
+  ASSERT_NE(tiff, nullptr);
+  describe(tiff, {}, copy.width, copy.height);
+  TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
+  const uint64_t place = 0;
+  TIFFSetField(tiff, TIFFTAG_SUBIFD, 1, &place);
+  write_samples(tiff, {}, copy);
+  TIFFWriteDirectory(tiff);
+  const Image image = random_image({Component::kU8, 3}, 8, 8);
+  describe(tiff, {}, image.width, image.height);
+  write_samples(tiff, {}, image);
+  TIFFClose(tiff);
+  EXPECT_NE(refusal([&] { read_image(folder.file("a.tif")); }).find("raw files"),
+            std::string::npos);
+}
+
+// The offset of the second page's directory stands behind the first page's entries.
+void lose_second_page(const std::string& path) {
+  std::vector<uint8_t> bytes = file_bytes(path);
+  const auto at = [&](size_t place, size_t count) {
+    size_t value = 0;
+    for (size_t i = count; i-- > 0;) value = value << 8 | bytes[place + i];
+    return value;
+  };
+  const size_t directory = at(4, 4);
+  const size_t link = directory + 2 + 12 * at(directory, 2);
+  ASSERT_NE(at(link, 4), 0u);
+  for (size_t i = 0; i < 4; ++i) bytes[link + i] = i == 3 ? 0x7f : 0xf0;
+  write_bytes(path, bytes);
+}
+
+TEST(Tiff, LostPagesAreMissed) {
+  const Folder folder;
+  write_pages(folder.file("a.tif"), kNone);
+  lose_second_page(folder.file("a.tif"));
+  const Image first = read_image(folder.file("a.tif"));
+  EXPECT_TRUE(same_pixels(first, random_image({Component::kU8, 3}, 8, 8)));
+  EXPECT_EQ(first.notes.size(), 1u);
+  EXPECT_NE(refusal([&] { read_layers(folder.file("a.tif")); }).find("only 1 of its pages"),
+            std::string::npos);
 }
 
 TEST(Tiff, LayersArePagesAndComeBack) {
@@ -384,7 +440,7 @@ TEST(Tiff, LayersArePagesAndComeBack) {
     ASSERT_EQ(kept.size(), layers.size());
     for (size_t z = 0; z < kept.size(); ++z) EXPECT_TRUE(same_pixels(kept[z], layers[z])) << z;
   }
-  write_pages(folder.file("b.tif"), true);
+  write_pages(folder.file("b.tif"), 1);
   EXPECT_EQ(read_layers(folder.file("b.tif")).size(), 1u);
   EXPECT_NE(refusal([&] { write_layers(folder.file("a.png"), {}); }).find(".tif"),
             std::string::npos);

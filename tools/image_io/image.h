@@ -30,6 +30,13 @@ struct PngText {
   bool operator==(const PngText&) const = default;
 };
 
+// A chunk of a PNG file that is copied as it is. The name has four letters.
+struct PngChunk {
+  std::string name;
+  std::vector<uint8_t> bytes;
+  bool operator==(const PngChunk&) const = default;
+};
+
 // A block of bytes that TIFF files hold under a tag; count is in the tag's own unit.
 struct TiffBlock {
   uint32_t tag, count;
@@ -45,9 +52,10 @@ struct Metadata {
   std::vector<uint8_t> exif;  // a TIFF structure without the "Exif\0\0" before it
   std::optional<double> png_gamma;
   std::optional<int32_t> png_srgb_intent;
-  std::vector<double> png_chromaticities;  // white, red, green, blue: x and y each; or empty
-  std::vector<uint8_t> xmp;                // PNG, TIFF and JPEG
-  std::vector<PngText> png_texts;          // without XMP
+  std::vector<double> png_chromaticities;    // white, red, green, blue: x and y each; or empty
+  std::vector<PngChunk> png_colour_codings;  // cICP, and what HDR screens are told beside it
+  std::vector<uint8_t> xmp;                  // PNG, TIFF and JPEG
+  std::vector<PngText> png_texts;            // without XMP
   std::vector<std::pair<uint32_t, std::string>> tiff_texts;  // tag, text: make, artist, ...
   std::vector<TiffBlock> tiff_blocks;                        // IPTC, Photoshop's resources
   double pfm_scale = 1.0;

@@ -256,6 +256,8 @@ std::vector<std::string> losses(FileKind kind, const Image& image, const std::st
   if (!metadata.icc_profile.empty() && plain) add("can't hold the colour profile");
   const bool only_gamma = metadata.icc_profile.empty() && !metadata.png_srgb_intent;
   if (metadata.png_gamma && only_gamma && !png) add("can't hold the PNG file's gamma");
+  const bool only_coding = metadata.icc_profile.empty() && !metadata.png_colour_codings.empty();
+  if (only_coding && !png) add("can't hold the PNG file's coding of colours (cICP)");
   if (metadata.orientation > 1 && plain) add("can't say which way up the picture is");
   if (!metadata.exif.empty() && plain) add("does not keep the camera data (EXIF)");
   if (!metadata.xmp.empty() && plain) add("does not keep the description (XMP)");

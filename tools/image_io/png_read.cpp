@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
+#include <span>
 #include <string_view>
 
 #include "engine/boundary/status.h"
@@ -19,32 +21,64 @@ constexpr uint64_t kMostDeflated = 1032;  // bytes that Deflate can make of one
 // Chunks that say nothing that is kept; of each kind the first five bytes count.
 constexpr char kIgnored[] = "bKGD\0hIST\0oFFs\0pCAL\0sBIT\0sCAL\0sPLT\0tIME";
 constexpr char kTexts[] = "iTXt\0tEXt\0zTXt";
+// Older versions of libpng don't know the first; mDCV and cLLI had small last letters once.
+constexpr char kColourCodings[] = "cICP\0mDCV\0mDCv\0cLLI\0cLLi";
+constexpr char kAnimation[] = "acTL";
+
+// What libpng doesn't look into itself.
+struct OwnChunks {
+  explicit OwnChunks(uint64_t file_bytes) : texts(file_bytes) {}
+
+  PngTextReader texts;
+  std::vector<PngChunk> colour_codings;
+  uint32_t frames = 1;
+};
 
 template <size_t kBytes>
 void keep(png_structp png, int how, const char (&names)[kBytes]) {
   png_set_keep_unknown_chunks(png, how, reinterpret_cast<png_const_bytep>(names), kBytes / 5);
 }
 
-// What libpng doesn't look into itself.
-int on_chunk(png_structp png, png_unknown_chunkp chunk) noexcept {
-  constexpr png_byte kAncillary = 0x20;
-  constexpr int kHandled = 1, kUnknown = 0;
-  if ((chunk->name[0] & kAncillary) == 0) return kUnknown;
-  auto* texts = static_cast<PngTextReader*>(png_get_user_chunk_ptr(png));
-  texts->take(reinterpret_cast<const char*>(chunk->name), {chunk->data, chunk->size});
-  return kHandled;
+template <size_t kBytes>
+bool is_among(const char (&names)[kBytes], std::string_view name) {
+  return std::string_view(names, kBytes).find(name) != std::string_view::npos;
 }
 
-void start_reading(PngHandle& reader, FILE* stream, PngTextReader& texts) {
+int on_chunk(png_structp png, png_unknown_chunkp chunk) noexcept {
+  constexpr png_byte kAncillary = 0x20;
+  constexpr int kHandled = 1, kUnknown = 0, kFailed = -1;
+  constexpr size_t kLongestCoding = 64;  // bytes; the longest one has 24
+  if ((chunk->name[0] & kAncillary) == 0) return kUnknown;
+  auto* own = static_cast<OwnChunks*>(png_get_user_chunk_ptr(png));
+  const std::string_view name(reinterpret_cast<const char*>(chunk->name), 4);
+  const std::span<const uint8_t> content(chunk->data, chunk->size);
+  if (name == kAnimation && content.size() >= 4) own->frames = png_get_uint_32(content.data());
+  if (!is_among(kColourCodings, name)) {
+    own->texts.take(name, content);
+    return kHandled;
+  }
+  try {
+    if (content.size() <= kLongestCoding) {
+      own->colour_codings.push_back({std::string(name), {content.begin(), content.end()}});
+    }
+    return kHandled;
+  } catch (const std::bad_alloc&) {
+    return kFailed;
+  }
+}
+
+void start_reading(PngHandle& reader, FILE* stream, OwnChunks& own) {
   reader.guarded([&] {
     const png_structp png = reader.png();
     png_init_io(png, stream);
     png_set_user_limits(png, kMostPngSide, kMostPngSide);
     png_set_chunk_malloc_max(png, kLargestChunk);
     png_set_option(png, PNG_SKIP_sRGB_CHECK_PROFILE, PNG_OPTION_ON);
-    png_set_read_user_chunk_fn(png, &texts, on_chunk);
+    png_set_read_user_chunk_fn(png, &own, on_chunk);
     keep(png, PNG_HANDLE_CHUNK_NEVER, kIgnored);
     keep(png, PNG_HANDLE_CHUNK_ALWAYS, kTexts);
+    keep(png, PNG_HANDLE_CHUNK_ALWAYS, kColourCodings);
+    keep(png, PNG_HANDLE_CHUNK_ALWAYS, kAnimation);
     png_read_info(png, reader.info());
   });
 }
@@ -105,10 +139,11 @@ void read_colour(PngHandle& reader, Metadata& metadata) {
   }
 }
 
-void read_metadata(PngHandle& reader, PngTextReader& texts, Metadata& metadata) {
+void read_metadata(PngHandle& reader, OwnChunks& own, Metadata& metadata) {
   const png_structp png = reader.png();
   const png_infop info = reader.info();
   read_colour(reader, metadata);
+  metadata.png_colour_codings = std::move(own.colour_codings);
   png_uint_32 x = 0, y = 0, bytes = 0;
   int unit = 0;
   if (png_get_pHYs(png, info, &x, &y, &unit) != 0 && x != 0 && y != 0) {
@@ -117,14 +152,15 @@ void read_metadata(PngHandle& reader, PngTextReader& texts, Metadata& metadata) 
   png_bytep exif = nullptr;
   if (png_get_eXIf_1(png, info, &bytes, &exif) != 0) metadata.exif.assign(exif, exif + bytes);
   metadata.orientation = exif_orientation(metadata.exif);
-  for (PngText& text : texts.texts()) {
+  for (PngText& text : own.texts.texts()) {
     if (text.key == kPngXmpKey) {
       metadata.xmp.assign(text.text.begin(), text.text.end());
     } else {
       metadata.png_texts.push_back(std::move(text));
     }
   }
-  if (!texts.complete()) reader.notes().add("texts that are damaged or too large were left out");
+  if (!own.texts.complete())
+    reader.notes().add("texts that are damaged or too large were left out");
 }
 
 }  // namespace
@@ -132,8 +168,12 @@ void read_metadata(PngHandle& reader, PngTextReader& texts, Metadata& metadata) 
 Image read_png(const InputFile& file, const CancelToken* cancel) {
   NoteList notes(file.path());
   PngHandle reader(file.path(), PngHandle::Use::kRead, notes);
-  PngTextReader texts(file.size());
-  start_reading(reader, file.stream(), texts);
+  OwnChunks own(file.size());
+  start_reading(reader, file.stream(), own);
+  if (own.frames > 1) {
+    fail_file(file.path(), "is an animation of " + std::to_string(own.frames) +
+                               " pictures: take it apart first");
+  }
   check_size(reader, file);
   choose_layout(reader);
   const png_structp png = reader.png();
@@ -144,7 +184,7 @@ Image read_png(const InputFile& file, const CancelToken* cancel) {
                            file.path());
   if (png_get_rowbytes(png, info) != image.row_bytes()) fail_file(file.path(), "is damaged");
   read_pixels(reader, image, cancel);
-  read_metadata(reader, texts, image.metadata);
+  read_metadata(reader, own, image.metadata);
   image.notes = notes.take();
   return image;
 }

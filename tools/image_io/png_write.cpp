@@ -19,17 +19,26 @@ namespace {
 
 constexpr size_t kPlainText = 1024;  // longer ones are compressed
 
-uint32_t big_endian(const uint8_t* bytes) {
-  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
-}
-
 // What every ICC profile has (ICC.1, 7.2: its size, and a signature). Some libpng versions leave
 // out a profile without it, others refuse the whole picture.
 bool usable_profile(const std::vector<uint8_t>& profile) {
   constexpr size_t kHeader = 132;
-  if (profile.size() < kHeader || big_endian(profile.data()) != profile.size()) return false;
+  if (profile.size() < kHeader || png_get_uint_32(profile.data()) != profile.size()) return false;
   const bool padded = profile.size() % 4 == 0 || profile[8] <= 3;  // required from version 4 on
   return padded && std::memcmp(profile.data() + 36, "acsp", 4) == 0;
+}
+
+void set_colour_codings(PngHandle& writer, const std::vector<PngChunk>& codings) {
+  const png_structp png = writer.png();
+  for (const PngChunk& coding : codings) {
+    png_unknown_chunk chunk{};
+    std::memcpy(chunk.name, coding.name.c_str(), sizeof chunk.name);
+    chunk.data = const_cast<png_bytep>(coding.bytes.data());  // copied; the member lacks its const
+    chunk.size = coding.bytes.size();
+    chunk.location = PNG_HAVE_IHDR;
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_ALWAYS, chunk.name, 1);
+    png_set_unknown_chunks(png, writer.info(), &chunk, 1);
+  }
 }
 
 void set_colour(PngHandle& writer, const Metadata& metadata) {
@@ -96,6 +105,7 @@ std::vector<png_text> text_table(std::vector<PngText>& texts) {
 void set_metadata(PngHandle& writer, const Metadata& metadata, const std::vector<uint8_t>& exif) {
   const png_structp png = writer.png();
   const png_infop info = writer.info();
+  set_colour_codings(writer, metadata.png_colour_codings);
   set_colour(writer, metadata);
   if (metadata.resolution) {
     const Resolution& resolution = *metadata.resolution;

@@ -95,17 +95,39 @@ bool is_page(const TiffHandle& tiff) {
   return (tiff_field<uint32_t>(tiff, TIFFTAG_SUBFILETYPE, 0) & FILETYPE_REDUCEDIMAGE) == 0;
 }
 
-// Leaves the handle at the first page.
-void refuse_several_pages(const TiffHandle& tiff) {
+// False behind the last page. Of a page that can't be read libtiff only tells its reason.
+bool go_to_next_page(TiffHandle& tiff) {
+  tiff.forget_error();
+  return TIFFReadDirectory(tiff.get()) != 0;
+}
+
+// Camera raw files keep a small copy where others have the picture.
+void refuse_copy_alone(const TiffHandle& tiff) {
+  uint16_t count = 0;
+  const uint64_t* places = nullptr;
+  if (is_page(tiff) || TIFFGetField(tiff.get(), TIFFTAG_SUBIFD, &count, &places) == 0) return;
+  fail_file(tiff.path(),
+            "holds only a small copy as a page, as camera raw files do: develop it first");
+}
+
+// Leaves the handle at the picture: smaller copies may stand before it. Where there are only
+// copies, the first one counts.
+void go_to_only_page(TiffHandle& tiff) {
   int32_t pages = 0;
+  tdir_t first = 0;
   do {
-    if (is_page(tiff)) ++pages;
-  } while (TIFFReadDirectory(tiff.get()) != 0);
+    if (is_page(tiff) && pages++ == 0) first = TIFFCurrentDirectory(tiff.get());
+  } while (go_to_next_page(tiff));
   if (pages > 1) {
     fail_file(tiff.path(),
               "has " + std::to_string(pages) + " pages: --depth denoises them as one volume");
   }
-  if (TIFFSetDirectory(tiff.get(), 0) == 0) tiff.fail("is damaged");
+  if (!tiff.error().empty()) {
+    tiff.notes().add("what follows the picture can't be read (" + tiff.error() + ")");
+    tiff.forget_error();
+  }
+  if (TIFFSetDirectory(tiff.get(), first) == 0) tiff.fail("is damaged");
+  refuse_copy_alone(tiff);
 }
 
 // All but the pixels.
@@ -136,7 +158,7 @@ class TiffPicture final : public RowReader {
   TiffPicture(const std::string& path, const CancelToken* cancel)
       : file_(path),
         tiff_(path, fileno(file_.stream()), "rm"),
-        rows_((refuse_several_pages(tiff_), tiff_), file_, cancel) {
+        rows_((go_to_only_page(tiff_), tiff_), file_, cancel) {
     picture_ = describe_page(tiff_, rows_.layout(), file_.size());
     picture_.notes = tiff_.notes().take();
   }
@@ -157,7 +179,7 @@ class TiffPicture final : public RowReader {
 
 Image read_tiff(const InputFile& file, const CancelToken* cancel) {
   TiffHandle tiff(file.path(), fileno(file.stream()), "rm");
-  refuse_several_pages(tiff);
+  go_to_only_page(tiff);
   return read_page(tiff, file, cancel);
 }
 
@@ -166,8 +188,10 @@ std::vector<Image> read_tiff_pages(const InputFile& file, const CancelToken* can
   std::vector<Image> pages;
   do {
     if (is_page(tiff)) pages.push_back(read_page(tiff, file, cancel));
-  } while (TIFFReadDirectory(tiff.get()) != 0);
-  if (pages.empty()) tiff.fail("is damaged");
+  } while (go_to_next_page(tiff));
+  if (!tiff.error().empty() || pages.empty()) {
+    tiff.fail("is damaged: only " + std::to_string(pages.size()) + " of its pages can be read");
+  }
   return pages;
 }
 
