@@ -2,11 +2,11 @@
 #include "estimate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "black_lift.h"
 #include "flat_blocks.h"
+#include "graphic.h"
 #include "neutral.h"
 #include "picture_range.h"
 #include "sample.h"
@@ -44,44 +44,6 @@ bool is_too_small(const Sample& sample) {
                            [](uint8_t state) { return (state & kInvalid) == 0; });
   }
   return valid < kFewest;
-}
-
-// Flat graphics, gradients and pictures enlarged by whole numbers repeat their pixels; noise of a
-// level or more does not.
-bool looks_drawn(const Sample& sample) {
-  int64_t counted = 0, repeated = 0;
-  for (const SampleTile& tile : sample.tiles) {
-    for (uint8_t state : tile.state) {
-      if ((state & (kInvalid | kClipped)) != 0) continue;
-      ++counted;
-      repeated += (state & kRepeated) != 0 ? 1 : 0;
-    }
-  }
-  return 10 * repeated >= 7 * counted;
-}
-
-// As palettes and dithers have: a photograph has thousands of colours, and its greys follow on one
-// another.
-bool has_few_colours(const Sample& sample) {
-  constexpr size_t kGreys = 16, kSpacedGreys = 40, kColours = 256;
-  constexpr double kSpace = 6;  // steps from grey to grey, on average
-  const bool neutral = is_neutral(sample), grey = neutral || sample.channels == 1;
-  const size_t most = grey ? kSpacedGreys : kColours;
-  std::vector<std::array<float, kMaxChannels>> seen;
-  for (const SampleTile& tile : sample.tiles) {
-    for (size_t i = 0; i < tile.state.size(); ++i) {
-      if ((tile.state[i] & kInvalid) != 0) continue;
-      std::array<float, kMaxChannels> colour{};
-      for (int32_t c = 0; c < sample.channels; ++c) colour[c] = tile.plane[0][c][i];
-      const auto place = std::lower_bound(seen.begin(), seen.end(), colour);
-      if (place != seen.end() && *place == colour) continue;
-      if (seen.size() == most) return false;
-      seen.insert(place, colour);
-    }
-  }
-  if (!grey || seen.size() <= kGreys) return true;
-  const double range = (seen.back()[0] - seen.front()[0]) / (neutral ? kLumaOfGrey : 1.0f);
-  return range >= kSpace * static_cast<double>(seen.size() - 1);
 }
 
 // White noise is as strong in the finest band as in flat blocks, and halves with resolution.
@@ -443,10 +405,6 @@ Confidence confidence_in(const NoiseModel& noise, const Measured& luma) {
 }
 
 }  // namespace
-
-bool is_graphic(const Sample& sample) {
-  return looks_drawn(sample) || has_few_colours(sample);
-}
 
 NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& pool,
                           const Callbacks& callbacks, int32_t most_tiles) {

@@ -35,7 +35,4 @@ bool estimate_bent_noise(const ToneBend& bend, Sample sample, const NoiseModel& 
 // The strength of a profile that noise so strong can be trusted to show.
 double trusted_share(const NoiseModel& noise);
 
-// Whether the pixels are drawn or dithered, and no photograph's.
-bool is_graphic(const Sample& sample);
-
 }  // namespace grainless

@@ -7,7 +7,7 @@
 #include "engine/boundary/impulse.h"
 #include "engine/plan/impulse_plan.h"
 #include "engine/sentence.h"
-#include "estimate.h"
+#include "graphic.h"
 
 namespace grainless {
 namespace {

@@ -465,6 +465,31 @@ TEST(NoiseEstimate, NoiseIsStillMeasuredOnWhatIsDrawn) {
   }
 }
 
+// Four fifths of it: the noise of what is in it is what counts.
+TEST(NoiseEstimate, AMountOfOneColourSaysNothingOfThePhotographInIt) {
+  for (const int32_t channels : {1, 3}) {
+    Picture photograph =
+        draw(channels, 320, 256, [](int32_t x, int32_t y, int32_t c) { return textured(x, y, c); });
+    add_noise(photograph, 12, 3);
+    const auto mounted = [&](const auto& mount) {
+      return draw(channels, 700, 560, [&](int32_t x, int32_t y, int32_t c) -> double {
+        const int32_t px = x - 190, py = y - 152;
+        const bool inside = px >= 0 && py >= 0 && px < 320 && py < 256;
+        return inside ? 255.0 * photograph.at(px, py, c) : mount(x, y, c);
+      });
+    };
+    const NoiseModel alone = estimate_bytes(photograph);
+    const NoiseModel framed =
+        estimate_bytes(mounted([](int32_t, int32_t, int32_t c) { return 40.0 + 9 * c; }));
+    EXPECT_EQ(framed.confidence, Confidence::kMeasured);
+    EXPECT_NEAR(framed.sigma[0][0], alone.sigma[0][0], 0.08 * alone.sigma[0][0]);
+    // A drawing around it is one.
+    const NoiseModel drawn =
+        estimate_bytes(mounted([](int32_t x, int32_t, int32_t) { return 40.0 + x / 30 % 5 * 9; }));
+    EXPECT_EQ(drawn.confidence, Confidence::kLittle);
+  }
+}
+
 // As most scans and JPEG files have them: 256 colours at most, which are no palette's.
 TEST(NoiseEstimate, BlackAndWhiteInThreeEqualChannelsIsMeasuredAsGrey) {
   Picture grey = draw(1, 320, 256, [](int32_t x, int32_t y, int32_t) { return textured(x, y, 0); });
