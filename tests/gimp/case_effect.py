@@ -351,6 +351,12 @@ def helpers_of_gimp():
     return found
 
 
+def ticks_of(process):
+    """The processor's time that it has taken, in hundredths of a second."""
+    stat = pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    return sum(map(int, stat.rpartition(")")[2].split()[11:13]))
+
+
 def check_killed():
     """The helper killed in mid-work: the right pixels, another helper, and GIMP alive."""
     image = new_image(width=700, height=600)
@@ -359,10 +365,12 @@ def check_killed():
     expected = filtered(other, **slow)
     assert len(helpers_of_gimp()) == 1, "one helper for all effects"
     killed = helpers_of_gimp()
+    before = ticks_of(killed[0])
     done = threading.Event()
 
     def kill():
-        time.sleep(0.7)
+        while ticks_of(killed[0]) < before + 20 and not done.is_set():
+            time.sleep(0.005)
         if not done.is_set():
             os.kill(killed[0], signal.SIGKILL)
 
