@@ -8,6 +8,7 @@
 #include "engine/boundary/status.h"
 #include "engine/sentence.h"
 #include "flat_blocks.h"
+#include "graphic.h"
 #include "sample.h"
 
 namespace grainless {
@@ -179,7 +180,7 @@ bool is_drawn(const Sample& sample) {
       repeated += (state & kRepeated) != 0 ? 1 : 0;
     }
   }
-  return 5 * repeated >= 4 * valid;
+  return 5 * repeated >= 4 * valid && !is_mounted(sample);
 }
 
 }  // namespace

@@ -18,12 +18,16 @@ Colour colour_at(const SampleTile& tile, int32_t channels, size_t i) {
   return colour;
 }
 
-// Pixels that show whether anything is drawn: clipped ones repeat in photographs, too.
+// Whether a pixel shows if anything is drawn: clipped ones repeat in photographs, too.
+bool counts(uint8_t state) {
+  return (state & (kInvalid | kClipped)) == 0;
+}
+
 struct Repeats {
   int64_t counted = 0, repeated = 0;
 
   void add(uint8_t state) {
-    if ((state & (kInvalid | kClipped)) != 0) return;
+    if (!counts(state)) return;
     ++counted;
     repeated += (state & kRepeated) != 0 ? 1 : 0;
   }
@@ -48,59 +52,44 @@ bool is_photographic(const Repeats& square) {
          static_cast<double>(square.repeated) < kMostRepeated * static_cast<double>(square.counted);
 }
 
-// The colour that most of the colours are, where one is (Boyer and Moore's vote).
-class CommonColour {
- public:
-  void add(const Colour& colour) {
-    if (votes_ == 0) candidate_ = colour;
-    votes_ += colour == candidate_ ? 1 : -1;
+// The colour that most of them are, where one is (Boyer and Moore's vote).
+Colour common_colour(const std::vector<Colour>& colours) {
+  Colour candidate{};
+  int64_t votes = 0;
+  for (const Colour& colour : colours) {
+    if (votes == 0) candidate = colour;
+    votes += colour == candidate ? 1 : -1;
   }
-  const Colour& candidate() const { return candidate_; }
+  return candidate;
+}
 
- private:
-  Colour candidate_{};
-  int64_t votes_ = 0;
-};
-
-// Whether what repeats is one colour around a photograph's squares, where hardly anything does.
-class MountSearch {
- public:
-  explicit MountSearch(const Sample& sample) : sample_(sample) {
+// The squares of a photograph, and what repeats elsewhere.
+struct Squares {
+  explicit Squares(const Sample& sample) {
     for (const SampleTile& tile : sample.tiles) {
       for (int32_t y = 0; y < tile.height; y += kSquare) {
-        for (int32_t x = 0; x < tile.width; x += kSquare) look_at(tile, x, y);
+        for (int32_t x = 0; x < tile.width; x += kSquare) add(tile, sample.channels, x, y);
       }
     }
   }
 
-  bool found(const Repeats& all) const {
-    constexpr double kLeastPhotograph = 0.1, kLeastOfMount = 0.95;
-    const auto photograph = static_cast<double>(photograph_);
-    if (photograph < kLeastPhotograph * static_cast<double>(all.counted)) return false;
-    CommonColour common;
-    for (const Colour& colour : repeated_) common.add(colour);
-    const auto mount = std::count(repeated_.begin(), repeated_.end(), common.candidate());
-    return static_cast<double>(mount) > kLeastOfMount * static_cast<double>(repeated_.size());
-  }
+  int64_t counted = 0, photograph = 0;  // pixels
+  std::vector<Colour> repeated;
 
  private:
-  void look_at(const SampleTile& tile, int32_t left, int32_t top) {
+  void add(const SampleTile& tile, int32_t channels, int32_t left, int32_t top) {
     Repeats square;
     for_square(tile, left, top, [&](size_t i) { square.add(tile.state[i]); });
+    counted += square.counted;
     if (is_photographic(square)) {
-      photograph_ += square.counted;
+      photograph += square.counted;
       return;
     }
     for_square(tile, left, top, [&](size_t i) {
-      constexpr uint8_t kOthers = kInvalid | kClipped;
-      if ((tile.state[i] & (kRepeated | kOthers)) != kRepeated) return;
-      repeated_.push_back(colour_at(tile, sample_.channels, i));
+      if (!counts(tile.state[i]) || (tile.state[i] & kRepeated) == 0) return;
+      repeated.push_back(colour_at(tile, channels, i));
     });
   }
-
-  const Sample& sample_;
-  int64_t photograph_ = 0;        // pixels
-  std::vector<Colour> repeated_;  // elsewhere
 };
 
 // Flat graphics, gradients and pictures enlarged by whole numbers repeat their pixels; noise of a
@@ -110,7 +99,7 @@ bool looks_drawn(const Sample& sample) {
   for (const SampleTile& tile : sample.tiles) {
     for (const uint8_t state : tile.state) all.add(state);
   }
-  return 10 * all.repeated >= 7 * all.counted && !MountSearch(sample).found(all);
+  return 10 * all.repeated >= 7 * all.counted && !is_mounted(sample);
 }
 
 // As palettes and dithers have: a photograph has thousands of colours, and its greys follow on one
@@ -137,6 +126,16 @@ bool has_few_colours(const Sample& sample) {
 }
 
 }  // namespace
+
+bool is_mounted(const Sample& sample) {
+  constexpr double kLeastPhotograph = 0.1, kLeastOfMount = 0.95;
+  const Squares squares(sample);
+  const auto photograph = static_cast<double>(squares.photograph);
+  if (photograph <= kLeastPhotograph * static_cast<double>(squares.counted)) return false;
+  const std::vector<Colour>& repeated = squares.repeated;
+  const auto mount = std::count(repeated.begin(), repeated.end(), common_colour(repeated));
+  return static_cast<double>(mount) >= kLeastOfMount * static_cast<double>(repeated.size());
+}
 
 bool is_graphic(const Sample& sample) {
   return looks_drawn(sample) || has_few_colours(sample);

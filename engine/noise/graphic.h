@@ -6,8 +6,11 @@
 
 namespace grainless {
 
-// Whether the pixels are drawn or dithered, and no photograph's. A mount or letterbox of one colour
-// says nothing of the photograph in it.
+// Whether what repeats is one colour around parts where hardly anything does: a mount or letterbox,
+// which says nothing of the photograph in it.
+bool is_mounted(const Sample& sample);
+
+// Whether the pixels are drawn or dithered, and no photograph's.
 bool is_graphic(const Sample& sample);
 
 }  // namespace grainless

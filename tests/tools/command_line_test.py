@@ -313,6 +313,7 @@ class Result(CommandLine):
         self.assertLessEqual(self.busiest_threads(1), 1)
         self.assertGreaterEqual(self.busiest_threads(3), 2)
 
+    @posix
     def test_without_further_threads(self):
         names = self.make_batch()
         files = [f"{name}.pgm" for name in names]

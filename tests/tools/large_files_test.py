@@ -92,6 +92,7 @@ class LargeFiles(base.CommandLine):
         self.refuse(*QUICK, *SMALL, "in.tif", "-o", "out.tif", words=["out.tif", "written"],
                     preexec_fn=base.limit_file_size)
 
+    @base.posix
     def test_without_further_threads(self):
         (self.path / "in.tif").write_bytes(tiff(integers(scene(700, 600), np.uint16)))
         self.assertEqual(self.run_program(*QUICK, *SMALL, "in.tif", "-o", "many.tif").returncode, 0)

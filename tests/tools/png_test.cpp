@@ -170,6 +170,7 @@ TEST(Png, CodingOfColoursGoesThrough) {
   write_image(folder.file("a.png"), random_image({Component::kU16, 3}, 4, 4));
   const std::vector<uint8_t> coding = {9, 16, 0, 1}, light = {0, 1, 2, 3, 4, 5, 6, 7};
   insert_chunk(folder.file("a.png"), "cLLI", light);
+  insert_chunk(folder.file("a.png"), "cICP", {1, 13, 0, 1});  // none but the first counts
   insert_chunk(folder.file("a.png"), "cICP", coding);
   Image read = read_image(folder.file("a.png"));
   EXPECT_TRUE(losses(FileKind::kPng, read, "x.png").empty());

@@ -400,6 +400,8 @@ TEST(Tiff, CopiesOfRawFilesAreNotThePicture) {
   TIFFClose(tiff);
   EXPECT_NE(refusal([&] { read_image(folder.file("a.tif")); }).find("raw files"),
             std::string::npos);
+  EXPECT_NE(refusal([&] { read_layers(folder.file("a.tif")); }).find("only small copies"),
+            std::string::npos);
 }
 
 // The offset of the second page's directory stands behind the first page's entries.

@@ -233,6 +233,21 @@ TEST(AreaNoise, OfAFlatAreaInATexturedPicture) {
   EXPECT_NEAR(noise.brightness, 110, 0.5);
 }
 
+// Its edge is no flat area, but the noise is the photograph's.
+TEST(AreaNoise, AMountInViewSaysNothingOfTheNoise) {
+  for (const float mount : {40.0f, 255.0f}) {
+    TestImage image = draw(kGrey, 512, 512, [](int32_t, int32_t) { return 110.0; }, constant(6));
+    for (int32_t y = 0; y < 512; ++y) {
+      for (int32_t x = 0; x < 512; ++x) {
+        if (x < 150 || x >= 360 || y < 150 || y >= 360) image.set(x, y, 0, mount);
+      }
+    }
+    const AreaNoise noise = noise_of(image);
+    EXPECT_EQ(noise.verdict, mount == 255 ? AreaVerdict::kGood : AreaVerdict::kNotFlat);
+    EXPECT_NEAR(noise.sigma[0], 6, 0.6) << mount;
+  }
+}
+
 TEST(AreaNoise, OfWhatIsDrawnOrClippedIsNothing) {
   const AreaNoise drawn =
       noise_of(draw(kGrey, 64, 64, [](int32_t, int32_t) { return 77.0; }, constant(0)));

@@ -57,9 +57,12 @@ int on_chunk(png_structp png, png_unknown_chunkp chunk) noexcept {
     own->texts.take(name, content);
     return kHandled;
   }
+  std::vector<PngChunk>& codings = own->colour_codings;
+  const bool known = std::any_of(codings.begin(), codings.end(),
+                                 [&](const PngChunk& coding) { return coding.name == name; });
   try {
-    if (content.size() <= kLongestCoding) {
-      own->colour_codings.push_back({std::string(name), {content.begin(), content.end()}});
+    if (!known && content.size() <= kLongestCoding) {
+      codings.push_back({std::string(name), {content.begin(), content.end()}});
     }
     return kHandled;
   } catch (const std::bad_alloc&) {

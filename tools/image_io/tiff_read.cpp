@@ -189,9 +189,10 @@ std::vector<Image> read_tiff_pages(const InputFile& file, const CancelToken* can
   do {
     if (is_page(tiff)) pages.push_back(read_page(tiff, file, cancel));
   } while (go_to_next_page(tiff));
-  if (!tiff.error().empty() || pages.empty()) {
+  if (!tiff.error().empty()) {
     tiff.fail("is damaged: only " + std::to_string(pages.size()) + " of its pages can be read");
   }
+  if (pages.empty()) fail_file(tiff.path(), "holds only small copies of pictures");
   return pages;
 }
 
