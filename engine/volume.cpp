@@ -39,6 +39,7 @@ bool find_profile(const std::vector<MeasuredLayer>& layers, ThreadPool& pool, To
   for (const MeasuredLayer& layer : layers) {
     const NoiseModel& noise = layer.noise;
     if (noise.confidence != Confidence::kMeasured || !noise.range.is_usual()) return false;
+    if (noise.toned) return false;
     const ToneProfile profile = measure_profile(layer.sample, pool);
     if (is_sure(profile, noise)) sure.push_back(profile);
   }
@@ -203,6 +204,7 @@ double most_agreed(const std::vector<NoiseModel>& found) {
 NoiseModel mean_noise(const std::vector<NoiseModel>& found, double most) {
   NoiseModel mean;
   mean.channels = found.front().channels;
+  mean.toned = std::all_of(found.begin(), found.end(), [](const NoiseModel& n) { return n.toned; });
   std::fill_n(mean.strength, kMaxChannels, 0.0f);
   int32_t count = 0, white[kMaxChannels] = {};
   for (const NoiseModel& noise : found) {

@@ -387,8 +387,8 @@ void keep_in_range(NoiseModel& noise) {
   }
 }
 
-NoiseModel as_neutral(const NoiseModel& grey) {
-  NoiseModel noise = neutral_noise(grey);
+NoiseModel as_toned(const NoiseModel& grey, const Toning& toning) {
+  NoiseModel noise = noise_of_toned(grey, toning);
   keep_in_range(noise);
   return noise;
 }
@@ -414,8 +414,8 @@ NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& p
 
 NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, NoiseKind kind,
                           ThreadPool& pool, const Callbacks& callbacks) {
-  if (is_neutral(sample)) {
-    return as_neutral(estimate_noise(grey_sample(sample), range, kind, pool, callbacks));
+  if (const std::optional<Toning> toning = find_toning(sample)) {
+    return as_toned(estimate_noise(grey_sample(sample), range, kind, pool, callbacks), *toning);
   }
   NoiseModel noise;
   noise.channels = sample.channels;
@@ -467,8 +467,12 @@ double trusted_share(const NoiseModel& noise) {
 
 NoiseModel estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
                                ThreadPool& pool, const Callbacks& callbacks) {
-  if (is_neutral(sample)) {
-    return as_neutral(estimate_even_noise(grey_sample(sample), range, kind, pool, callbacks));
+  if (const std::optional<Toning> toning = find_toning(sample)) {
+    const Sample grey = grey_sample(sample);
+    // What makes the noise of luma even doesn't make that of channels that follow from it.
+    return as_toned(toning->is_neutral() ? estimate_even_noise(grey, range, kind, pool, callbacks)
+                                         : estimate_noise(grey, range, kind, pool, callbacks),
+                    *toning);
   }
   const NoiseModel noise = estimate_noise(
       sample, range, kind, pool,

@@ -91,6 +91,8 @@ struct NoiseModel {
   Confidence confidence = Confidence::kMeasured;
   // Perhaps a camera's coarse noise, which colour hardly shows. Film grain is such, too.
   bool like_grain = false;
+  // Chroma follows from luma (neutral.h) and tells no more of what is alike.
+  bool toned = false;
   // What makes the noise even; sigma is that of bent colours.
   ToneBend bend;
   BlackLift lift;                       // of a stack of layers, for bend.lift

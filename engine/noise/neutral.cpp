@@ -2,7 +2,10 @@
 #include "neutral.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace grainless {
 namespace {
@@ -11,6 +14,85 @@ constexpr float kNeutral = 0.02f;  // steps of chroma that rounding may leave
 
 bool is_grey(const SampleTile& tile, size_t at) {
   return std::abs(tile.plane[0][1][at]) <= kNeutral && std::abs(tile.plane[0][2][at]) <= kNeutral;
+}
+
+// Sums over the pixels of an piece of the luma range.
+struct Tone {
+  double pixels = 0, y = 0, yy = 0, c[2] = {}, cc[2] = {}, yc[2] = {};
+
+  void add(const SampleTile& tile, size_t at) {
+    const double luma = tile.plane[0][0][at];
+    ++pixels;
+    y += luma;
+    yy += luma * luma;
+    for (int32_t k = 0; k < 2; ++k) {
+      const double chroma = tile.plane[0][k + 1][at];
+      c[k] += chroma;
+      cc[k] += chroma * chroma;
+      yc[k] += luma * chroma;
+    }
+  }
+
+  double spread() const { return yy - y * y / pixels; }
+  double rise(int32_t k) const { return yc[k] - y * c[k] / pixels; }
+  // Of the line through its pixels, and the sum of squares that it leaves.
+  double slope(int32_t k) const {
+    return spread() > pixels * kLeastSpread ? rise(k) / spread() : 0;
+  }
+  double left(int32_t k) const { return cc[k] - c[k] * c[k] / pixels - slope(k) * rise(k); }
+
+ private:
+  static constexpr double kLeastSpread = 1.0 / 12;  // rounding alone says nothing of a slope
+};
+
+// A curve of chroma over luma, in pieces of 8 greys.
+using ToneCurve = std::array<Tone, 32>;
+
+bool is_in_tone(const SampleTile& tile, size_t at) {
+  return (tile.state[at] & (kInvalid | kClipped)) == 0;
+}
+
+ToneCurve curve_over_luma(const Sample& sample) {
+  ToneCurve curve;
+  for (const SampleTile& tile : sample.tiles) {
+    for (size_t i = 0; i < tile.state.size(); ++i) {
+      if (!is_in_tone(tile, i)) continue;
+      const auto piece = static_cast<int32_t>(tile.plane[0][0][i] / kLumaOfGrey / 8);
+      curve[std::clamp<int32_t>(piece, 0, curve.size() - 1)].add(tile, i);
+    }
+  }
+  return curve;
+}
+
+// Whether chroma lies on the curve. Rounding of three channels leaves 0.29; noise of colour that is
+// no stronger is none.
+bool is_followed(const ToneCurve& curve) {
+  constexpr double kMostLeft = 0.5;
+  double pixels = 0, left[2] = {};
+  for (const Tone& tone : curve) {
+    if (tone.pixels == 0) continue;
+    pixels += tone.pixels;
+    for (int32_t k = 0; k < 2; ++k) left[k] += tone.left(k);
+  }
+  return std::max(left[0], left[1]) <= kMostLeft * kMostLeft * pixels;
+}
+
+// Of half of the pixels chroma k is steeper: where one channel is clipped it is very steep.
+float median_slope(const ToneCurve& curve, int32_t k) {
+  std::vector<std::pair<double, double>> pieces;
+  double pixels = 0;
+  for (const Tone& tone : curve) {
+    if (tone.pixels == 0) continue;
+    pixels += tone.pixels;
+    pieces.emplace_back(std::abs(tone.slope(k)), tone.pixels);
+  }
+  std::sort(pieces.begin(), pieces.end());
+  double flatter = 0;
+  for (const auto& [slope, count] : pieces) {
+    flatter += count;
+    if (2 * flatter >= pixels) return static_cast<float>(slope);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -33,7 +115,16 @@ bool is_neutral(const Sample& sample) {
   return 100 * coloured <= pixels - invalid;
 }
 
+std::optional<Toning> find_toning(const Sample& sample) {
+  if (sample.channels != 3) return std::nullopt;
+  if (is_neutral(sample)) return Toning{};
+  const ToneCurve curve = curve_over_luma(sample);
+  if (!is_followed(curve)) return std::nullopt;
+  return Toning{{1, median_slope(curve, 0), median_slope(curve, 1)}};
+}
+
 Sample grey_sample(const Sample& sample) {
+  const bool neutral = is_neutral(sample);
   Sample grey;
   grey.channels = 1;
   grey.clipped_share = sample.clipped_share;
@@ -47,19 +138,23 @@ Sample grey_sample(const Sample& sample) {
     one.plane[0][0].resize(tile.state.size());
     for (size_t i = 0; i < tile.state.size(); ++i) {
       one.plane[0][0][i] = tile.plane[0][0][i] / kLumaOfGrey;
-      if (!is_grey(tile, i)) one.state[i] |= kInvalid;
+      if (neutral && !is_grey(tile, i)) one.state[i] |= kInvalid;
     }
     make_levels(one, 1);
   }
   return grey;
 }
 
-NoiseModel neutral_noise(const NoiseModel& grey) {
+NoiseModel noise_of_toned(const NoiseModel& grey, const Toning& toning) {
   NoiseModel noise = grey;
   noise.channels = 3;
-  for (auto& level : noise.sigma) {
-    level[0] *= kLumaOfGrey;
-    level[1] = level[2] = 0;
+  noise.toned = !toning.is_neutral();
+  for (int32_t c = 0; c < 3; ++c) {
+    noise.white[c] = grey.white[0];
+    noise.strength[c] = grey.strength[0];
+    for (int32_t l = 0; l < kMaxLevels; ++l) {
+      noise.sigma[l][c] = kLumaOfGrey * toning.slope[c] * grey.sigma[l][0];
+    }
   }
   return noise;
 }

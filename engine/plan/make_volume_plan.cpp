@@ -31,12 +31,13 @@ VolumePlan make_volume_plan(const Params& params, int32_t depth, int32_t channel
   plan.layers = std::min(nlm.patch, 2 * depth + 1);
   const Params audible = audible_params(params, measured, channels);
   const int32_t voxels = nlm.patch * nlm.patch * plan.layers;
-  set_nlm_weights(nlm, audible, {span, NlmNoise::kWhite, measured, channels}, voxels);
+  const int32_t compared = compared_channels(noise, channels);
+  set_nlm_weights(nlm, audible, {span, NlmNoise::kWhite, measured, channels, compared}, voxels);
   plan.valid = valid_range(span);
-  const double fineness = match_fineness(nlm.match, measured, channels, kLeastNlmUnit);
+  const double fineness = match_fineness(nlm.match, measured, compared, kLeastNlmUnit);
   if (!span.usual && fineness < 1) {
     const MatchSpan cut = span.cut_to(span.half() * fineness, noise.range.middle);
-    set_nlm_weights(nlm, audible, {cut, NlmNoise::kWhite, measured, channels}, voxels);
+    set_nlm_weights(nlm, audible, {cut, NlmNoise::kWhite, measured, channels, compared}, voxels);
     plan.valid = valid_range(cut);
   }
   return plan;

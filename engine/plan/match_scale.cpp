@@ -59,29 +59,33 @@ double largest_match_scale(const MatchSpan& span, bool colour, double difference
 }
 
 double set_match_planes(MatchCurve* curve, const MatchSpan& span, double unit, double largest,
-                        const double* noise, int32_t channels) {
+                        const double* noise, int32_t channels, int32_t compared) {
   double most_noise = 0.01, sigma[kMaxChannels] = {};
-  for (int32_t c = 0; c < channels; ++c) most_noise = std::max(most_noise, noise[c]);
-  for (int32_t c = 0; c < channels; ++c) {
+  for (int32_t c = 0; c < compared; ++c) most_noise = std::max(most_noise, noise[c]);
+  for (int32_t c = 0; c < compared; ++c) {
     sigma[c] = std::max(noise[c], most_noise / 4);
     unit = std::min(unit, largest * sigma[c]);
   }
   for (int32_t c = 0; c < channels; ++c) {
     curve[c] = match_curve(span, channels == 3, c);
-    curve[c].scale = static_cast<float>(unit / sigma[c]);
+    curve[c].scale = c < compared ? static_cast<float>(unit / sigma[c]) : 0;
   }
   return unit;
 }
 
-int32_t noisy_channels(const double* noise, int32_t channels) {
-  const auto noisy = std::count_if(noise, noise + channels, [](double sigma) { return sigma > 0; });
+int32_t compared_channels(const NoiseModel& noise, int32_t channels) {
+  return noise.toned ? 1 : channels;
+}
+
+int32_t noisy_channels(const double* noise, int32_t compared) {
+  const auto noisy = std::count_if(noise, noise + compared, [](double sigma) { return sigma > 0; });
   return std::max(static_cast<int32_t>(noisy), 1);
 }
 
-double match_fineness(const MatchCurve* curve, const double* noise, int32_t channels,
+double match_fineness(const MatchCurve* curve, const double* noise, int32_t compared,
                       double least) {
   double a_sigma = 0, a_step = curve[0].scale;
-  for (int32_t c = 0; c < channels; ++c) {
+  for (int32_t c = 0; c < compared; ++c) {
     a_sigma = std::max(a_sigma, curve[c].scale * noise[c]);
     a_step = std::min(a_step, double{curve[c].scale});
   }

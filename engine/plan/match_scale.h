@@ -49,17 +49,21 @@ double largest_match_scale(const MatchSpan& span, bool colour, double difference
 // Sets the curve of every channel's plane. All get the same number of match values a sigma of
 // theirs, so that a distance over several is in units of noise: `unit`, or fewer where one would
 // have more than `largest` a step. A channel said to be nearly free of noise still may not outweigh
-// the others beyond measure. Returns that number.
+// the others beyond measure. Returns that number. Of the channels the first `compared` are; the
+// others' match values are all 0.
 double set_match_planes(MatchCurve* curve, const MatchSpan& span, double unit, double largest,
-                        const double* noise, int32_t channels);
+                        const double* noise, int32_t channels, int32_t compared);
+
+// Those that tell what is alike: all, or luma alone where chroma follows from it.
+int32_t compared_channels(const NoiseModel& noise, int32_t channels);
 
 // How many channels have noise, at least 1: distances over the others, as over chroma of a
 // black-and-white picture, are none.
-int32_t noisy_channels(const double* noise, int32_t channels);
+int32_t noisy_channels(const double* noise, int32_t compared);
 
 // Match values a sigma, as a share of `least`, which are needed lest structure looks like noise; or
 // a step, as one is fine in any case: the larger of both.
 inline constexpr double kLeastNlmUnit = 0.5, kLeastSwUnit = 2.0;
-double match_fineness(const MatchCurve* curve, const double* noise, int32_t channels, double least);
+double match_fineness(const MatchCurve* curve, const double* noise, int32_t compared, double least);
 
 }  // namespace grainless

@@ -78,13 +78,13 @@ Params params_for_correlated(const LevelRequest& request) {
 
 // Whether patches tell as much as those of three noisy channels do.
 bool tells_as_colour(const NlmSignal& signal) {
-  return noisy_channels(signal.noise, signal.channels) == 3;
+  return noisy_channels(signal.noise, signal.compared) == 3;
 }
 
 // Non-Local Means of pictures.
 NlmPlan make_nlm(const Params& params, const NlmSignal& signal) {
   constexpr int32_t kCorrelatedPatch = 5;
-  const auto& [span, kind, noise, channels] = signal;
+  const auto& [span, kind, noise, channels, compared] = signal;
   const bool correlated = kind == NlmNoise::kCorrelated;
   NlmPlan nlm{};
   nlm.patchwise = params.quality == static_cast<int32_t>(Quality::kHigh) ||
@@ -111,12 +111,12 @@ double nlm_h(int32_t voxels, bool colour, bool patchwise) {
 }
 
 void set_nlm_weights(NlmPlan& nlm, const Params& params, const NlmSignal& signal, int32_t voxels) {
-  const auto& [span, kind, noise, channels] = signal;
+  const auto& [span, kind, noise, channels, compared] = signal;
   const bool colour = channels == 3;
   const double largest = largest_match_scale(span, colour, 1.0 * voxels * channels);
   const double unit =
-      set_match_planes(nlm.match, span, match_unit(params), largest, noise, channels);
-  const double norm = 1.0 / (1.0 * voxels * noisy_channels(noise, channels) * unit * unit);
+      set_match_planes(nlm.match, span, match_unit(params), largest, noise, channels, compared);
+  const double norm = 1.0 / (1.0 * voxels * noisy_channels(noise, compared) * unit * unit);
   const double rounding = span.usual ? 0.0 : 1 / (6 * unit * unit);
   const Curve curve =
       curve_of(params, kind, voxels, tells_as_colour(signal), nlm.patchwise != 0, rounding);
@@ -154,10 +154,11 @@ double set_nlm_level(LevelPlan& level, const LevelRequest& request) {
   const NlmNoise kind = is_correlated(request.noise) ? NlmNoise::kCorrelated : NlmNoise::kWhite;
   const Params params =
       kind == NlmNoise::kCorrelated ? params_for_correlated(request) : request.params;
-  level.nlm = make_nlm(params, {request.span, kind, request.measured, request.channels});
+  const int32_t compared = compared_channels(request.noise, request.channels);
+  level.nlm = make_nlm(params, {request.span, kind, request.measured, request.channels, compared});
   const int32_t patch = level.nlm.patch;
   level.reach = level.nlm.radius + (level.nlm.patchwise != 0 ? patch - 1 : patch / 2);
-  return match_fineness(level.nlm.match, request.measured, request.channels,
+  return match_fineness(level.nlm.match, request.measured, compared,
                         request.least_unit(kLeastNlmUnit));
 }
 

@@ -21,12 +21,13 @@ enum class NlmNoise { kWhite, kCorrelated };
 double set_nlm_level(LevelPlan& level, const LevelRequest& request);
 int32_t nlm_smallest(const LevelPlan& level);
 
-// What patches are made of. `noise` a channel is what distances are measured in, in 8-bit steps.
+// What patches are made of. `noise` a channel is what distances are measured in, in 8-bit steps;
+// `compared` as in set_match_planes().
 struct NlmSignal {
   const MatchSpan& span;
   NlmNoise kind;
   const double* noise;
-  int32_t channels;
+  int32_t channels, compared;
 };
 
 // Sets the match planes' scale and centre, and the weights, for patches of so many voxels.

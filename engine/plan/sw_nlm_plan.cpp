@@ -61,16 +61,16 @@ int32_t sw_nlm_patch(const Params& params, double sigma) {
   return sigma <= 15 ? 3 : sigma <= 40 ? 5 : 7;
 }
 
-// `noise` a channel is what the test expects; fallback_h: h / sigma of the weights that pixels
-// without an accepted pair take.
+// `noise` a channel is what the test expects, of those compared; fallback_h: h / sigma of the
+// weights that pixels without an accepted pair take.
 SwNlmPlan make_sw_nlm(const Params& params, const MatchSpan& span, int32_t patch,
-                      const double* noise, int32_t channels, double fallback_h) {
+                      const double* noise, int32_t channels, int32_t compared, double fallback_h) {
   SwNlmPlan plan{};
   plan.patch = patch;
   plan.radius = (params.search != 0 ? params.search : kSearch[params.quality]) / 2;
   plan.centre = nlm_centre(params, span, NlmNoise::kWhite, noise[0], false);
   const double largest = kLargestValue / match_curve(span, channels == 3, 0).most;
-  const double unit = set_match_planes(plan.match, span, kUnit, largest, noise, channels);
+  const double unit = set_match_planes(plan.match, span, kUnit, largest, noise, channels, compared);
 
   const int32_t pixels = patch * patch;
   const std::vector<double> a = shapiro_wilk_coefficients(pixels);
@@ -82,9 +82,10 @@ SwNlmPlan make_sw_nlm(const Params& params, const MatchSpan& span, int32_t patch
 
   const double luma = params.strength * params.luma / 1e4;
   const double chroma = params.strength * params.chroma / 1e4;
-  const int32_t noisy = noisy_channels(noise, channels);
+  const int32_t noisy = noisy_channels(noise, compared);
   for (int32_t c = 0; c < channels; ++c) {
-    const double strength = (c == 0 ? luma : chroma) * share_taken(noise[c] / span.unit, noisy);
+    const double strength =
+        (c == 0 ? luma : chroma) * share_taken(noise[c < compared ? c : 0] / span.unit, noisy);
     plan.taken[c] = static_cast<float>(std::min(strength, 1.0));
   }
   plan.luma = make_gate(luma, pixels, noisy, unit, fallback_h);
@@ -99,10 +100,11 @@ double set_sw_nlm_level(LevelPlan& level, const LevelRequest& request) {
   const double* measured = request.measured;
   const int32_t channels = request.channels;
   const int32_t patch = sw_nlm_patch(request.params, measured[0] / request.span.unit);
-  level.sw_nlm = make_sw_nlm(request.params, request.span, patch, measured, channels,
-                             nlm_h(patch * patch, noisy_channels(measured, channels) == 3, false));
+  const int32_t compared = compared_channels(request.noise, channels);
+  level.sw_nlm = make_sw_nlm(request.params, request.span, patch, measured, channels, compared,
+                             nlm_h(patch * patch, noisy_channels(measured, compared) == 3, false));
   level.reach = level.sw_nlm.radius + patch / 2;
-  return match_fineness(level.sw_nlm.match, measured, channels, request.least_unit(kLeastSwUnit));
+  return match_fineness(level.sw_nlm.match, measured, compared, request.least_unit(kLeastSwUnit));
 }
 
 int32_t sw_nlm_smallest(const LevelPlan&) {

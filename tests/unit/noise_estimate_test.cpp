@@ -515,6 +515,36 @@ TEST(NoiseEstimate, BlackAndWhiteInThreeEqualChannelsIsNotHarmed) {
   EXPECT_NE(noise.confidence, Confidence::kMeasured);
 }
 
+// A black-and-white photograph that a program has toned: 256 colours at most, each channel
+// following from the grey. Clipped ones, too: sepia's red and green reach white before blue.
+TEST(NoiseEstimate, TonedPhotographsAreMeasuredAsGrey) {
+  Picture grey = draw(1, 320, 256, [](int32_t x, int32_t y, int32_t) { return textured(x, y, 0); });
+  add_noise(grey, 12, 3);
+  for (float& value : grey.values) value = std::rint(255 * std::clamp(value, 0.0f, 1.0f)) / 255;
+  const NoiseModel of_grey = estimate_bytes(grey);
+  const double sepia[] = {1.351, 1.203, 0.937}, scaled[] = {1, 0.85, 0.65};
+  for (const double* gain : {sepia, scaled}) {
+    const auto toned = [&](int32_t x, int32_t y, int32_t c) {
+      return std::min(255.0, 255 * gain[c] * grey.at(x, y, 0));
+    };
+    Picture picture = draw(3, grey.width, grey.height, toned);
+    const NoiseModel noise = estimate_bytes(picture);
+    EXPECT_EQ(noise.confidence, Confidence::kMeasured);
+    EXPECT_TRUE(noise.toned);
+    const double luma = (gain[0] + gain[1] + gain[2]) / std::sqrt(3.0);
+    EXPECT_NEAR(noise.sigma[0][0], luma * of_grey.sigma[0][0], 0.06 * luma * 12);
+    EXPECT_NEAR(noise.sigma[0][1], (gain[0] - gain[2]) / std::sqrt(2.0) * 12, 0.5);
+    EXPECT_NEAR(noise.sigma[0][2], std::abs(gain[0] - 2 * gain[1] + gain[2]) / std::sqrt(6.0) * 12,
+                0.5);
+    EXPECT_NEAR(estimate(picture.image()).sigma[0][0], noise.sigma[0][0], 0.3);  // more than 8 bits
+    // Noise of each channel's own, as a scanned print has it, is that of colour.
+    add_noise(picture, 12, 4);
+    EXPECT_FALSE(estimate_bytes(picture).toned);
+  }
+  const auto clean = [&](int32_t x, int32_t y, int32_t c) { return scaled[c] * textured(x, y, 0); };
+  EXPECT_NE(estimate_bytes(draw(3, 320, 256, clean)).confidence, Confidence::kMeasured);
+}
+
 // Dithered greys are a palette's as long as they lie apart; those of a dark photograph don't.
 TEST(NoiseEstimate, FewGreysApartAreAPalettes) {
   for (const int32_t channels : {1, 3}) {

@@ -85,6 +85,34 @@ TEST(Plan, NlmExpectsNoNoiseOfChannelsThatHaveNone) {
   }
 }
 
+// Chroma that follows from luma tells nothing more of what is alike: patches are compared and
+// weighed as those of grey.
+TEST(Plan, OfTonedPicturesLumaAloneIsCompared) {
+  for (const Method method : {Method::kNlm, Method::kSwNlm}) {
+    Params params;
+    params.method = static_cast<int32_t>(method);
+    NoiseModel toned = white_noise(3, 10.0f);
+    toned.sigma[0][1] = 3;
+    toned.toned = true;
+    NoiseModel neutral = toned;
+    neutral.sigma[0][1] = neutral.sigma[0][2] = 0;
+    const LevelPlan level = make_plan(params, kRgb, toned).level[0];
+    const LevelPlan as_grey = make_plan(params, kRgb, neutral).level[0];
+    if (method == Method::kNlm) {
+      EXPECT_EQ(level.nlm.match[0].scale, as_grey.nlm.match[0].scale);
+      EXPECT_EQ(level.nlm.match[1].scale, 0);
+      EXPECT_EQ(level.nlm.match[2].scale, 0);
+      EXPECT_EQ(level.nlm.patch, as_grey.nlm.patch);
+      EXPECT_EQ(level.nlm.chroma.gain, as_grey.nlm.luma.gain);
+      EXPECT_EQ(level.nlm.chroma.decay, as_grey.nlm.luma.decay);
+    } else {
+      EXPECT_EQ(level.sw_nlm.match[1].scale, 0);
+      EXPECT_EQ(level.sw_nlm.taken[1], as_grey.sw_nlm.taken[0]);
+      EXPECT_EQ(level.sw_nlm.luma.fallback.gain, as_grey.sw_nlm.luma.fallback.gain);
+    }
+  }
+}
+
 // exp(-S / h^2) of the sum S of squared differences in 8-bit steps, h^2 = 2 beta sigma^2 |V| (Palma
 // et al. 2013, from Coupe et al. 2008); beta is the square of strength.
 void expect_classic(const NlmPlan& nlm, double voxels, double sigma, double beta) {
