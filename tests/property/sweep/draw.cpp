@@ -160,9 +160,13 @@ void draw_picture(Dice& dice, Draw& draw) {
   }
 }
 
-// Drawn last: what was drawn before there were any stays.
+// These are drawn last: what was drawn before there were any stays.
 void draw_frame(Dice& dice, Draw& draw) {
   if (dice.chance(0.2)) draw.frame = dice.between(1, static_cast<int32_t>(Frame::kColour));
+}
+
+void draw_toning(Dice& dice, Draw& draw) {
+  if (dice.chance(0.1)) draw.toning = dice.between(1, static_cast<int32_t>(Toning::kSepia));
 }
 
 float fraction(int32_t x, int32_t size) {
@@ -240,6 +244,13 @@ float frame_at(const Draw& draw, int32_t c) {
   return draw.frame == static_cast<int32_t>(Frame::kWhite) ? 1 : 0.2f * static_cast<float>(c + 1);
 }
 
+// The colour that a value of grey gets. Sepia's red and green reach white before blue.
+float toned(Toning toning, float grey, int32_t c) {
+  constexpr float kScaled[] = {1, 0.85f, 0.65f}, kSepia[] = {1.351f, 1.203f, 0.937f};
+  if (toning == Toning::kScaled) return kScaled[c] * grey;
+  return toning == Toning::kSepia ? std::min(kSepia[c] * grey, std::max(grey, 255.0f)) : grey;
+}
+
 float ranged(const Draw& draw, float value) {
   switch (static_cast<Range>(draw.range)) {
     case Range::kUsual:
@@ -296,6 +307,13 @@ void add_far(const Draw& draw, Dice& dice, test::TestImage& image) {
   }
 }
 
+void tone(const Draw& draw, int32_t x, int32_t y, test::TestImage& image) {
+  const auto toning = static_cast<Toning>(draw.toning);
+  if (toning == Toning::kNone || draw.format.colours() != 3) return;
+  const float grey = image.get(x, y, 0);
+  for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, toned(toning, grey, c));
+}
+
 test::TestImage picture_of(const Draw& draw, int32_t layer) {
   Dice fixed(static_cast<uint64_t>(draw.seed)), dice(static_cast<uint64_t>(draw.seed) + 77 * layer);
   const Photograph photograph(fixed);
@@ -308,6 +326,7 @@ test::TestImage picture_of(const Draw& draw, int32_t layer) {
         const bool framed = is_framed(draw, x, y);
         image.set(x, y, c, framed ? ranged(draw, frame_at(draw, c)) : value + noise);
       }
+      tone(draw, x, y, image);
       if (draw.format.has_alpha()) {
         image.set(x, y, draw.format.channels - 1, alpha_at(draw, dice, x, y));
       }
@@ -324,6 +343,7 @@ constexpr const char* kContents[] = {"photograph",   "constant", "black", "white
 constexpr const char* kRanges[] = {"usual", "wide", "tiny", "far"};
 constexpr const char* kAlphas[] = {"opaque", "holes", "mixed", "clear"};
 constexpr const char* kFrames[] = {"none", "black", "white", "colour"};
+constexpr const char* kTonings[] = {"none", "equal", "scaled", "sepia"};
 
 // The words of a draw beside its parameters.
 struct Word {
@@ -348,6 +368,7 @@ const Word kWords[] = {
     {"range", GRAINLESS_WORD(range), kRanges},
     {"alpha", GRAINLESS_WORD(alpha), kAlphas},
     {"frame", GRAINLESS_WORD(frame), kFrames},
+    {"toning", GRAINLESS_WORD(toning), kTonings},
     {"spoiled", GRAINLESS_WORD(spoiled), {}, 0, 1000},
     {"bend", GRAINLESS_WORD(bend), {}, 0, 100},
     {"seed", GRAINLESS_WORD(seed), {}, 0, std::numeric_limits<int32_t>::max()},
@@ -406,6 +427,7 @@ Draw make_draw(uint64_t seed) {
   draw_picture(dice, draw);
   draw.seed = dice.between(1, 1000000);
   draw_frame(dice, draw);
+  draw_toning(dice, draw);
   return draw;
 }
 

@@ -38,6 +38,8 @@ inline constexpr Range kLastDrawn = Range::kFar;
 enum class Alpha : int32_t { kOpaque, kHoles, kMixed, kClear };
 // What stands round the picture, without any noise.
 enum class Frame : int32_t { kNone, kBlack, kWhite, kColour };
+// What a program has made of a grey picture and its noise: colours that follow from it.
+enum class Toning : int32_t { kNone, kEqual, kScaled, kSepia };
 
 struct Draw {
   Params params;
@@ -45,7 +47,7 @@ struct Draw {
   int32_t layers = 0;  // of a volume; 0: a picture
   PixelFormat format{Component::kFloat, 1};
   int32_t padding = 0;  // bytes after a row
-  int32_t content = 0, range = 0, alpha = 0, frame = 0;
+  int32_t content = 0, range = 0, alpha = 0, frame = 0, toning = 0;
   int32_t spoiled = 0;  // pixels that are not numbers
   int32_t bend = 0;     // of tones, 0..100: see noise_bend()
   double noise = 0;     // the word "grain": of the picture, whatever the parameters say
