@@ -29,6 +29,7 @@ struct Agreement {
   int64_t samples = 0, different = 0;
   double lowest_psnr = 1e9;  // of the others
   int64_t left_out = 0;      // draws that the device can't do, and says so
+  int64_t flipped = 0;       // draws that agree but for one group of BM3D
 };
 
 std::vector<Failure> failures_of(const Draw& draw, Engines& engines, Agreement& agreement);
