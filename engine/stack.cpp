@@ -9,7 +9,7 @@
 #include "engine/cpu/frame/pixel_planes.h"
 #include "engine/cpu/volume/fusion.h"
 #include "engine/methods.h"
-#include "engine/noise/still_noise.h"
+#include "engine/noise/layer_tones.h"
 #include "engine/plan/make_plan.h"
 
 namespace grainless {

@@ -9,6 +9,7 @@
 #include "engine/noise/black_lift.h"
 #include "engine/noise/estimate.h"
 #include "engine/noise/flat_blocks.h"
+#include "engine/noise/layer_tones.h"
 #include "engine/noise/still_noise.h"
 #include "engine/noise/tone_profile.h"
 

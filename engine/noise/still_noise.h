@@ -23,11 +23,4 @@ void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, 
 // its variance in one layer, at most. Infinite where nothing tells.
 double variance_left(const std::vector<Sample>& samples);
 
-// After noise.alone: what each layer surely shows at every brightness tells layers apart where
-// nothing that stood still does, and white noise is no more than that between layers, either.
-void tell_layers_apart(NoiseModel& noise);
-
-// The same noise where tones differ clearly, as colours have it that are bent so that they don't.
-NoiseModel evened_noise(const NoiseModel& noise);
-
 }  // namespace grainless

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "engine/noise/estimate.h"
+#include "engine/noise/layer_tones.h"
 #include "engine/noise/sample.h"
 #include "engine/noise/tone_profile.h"
 #include "engine/plan/fusion_plan.h"

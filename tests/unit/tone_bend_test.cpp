@@ -12,7 +12,7 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/denoise.h"
 #include "engine/noise/estimate.h"
-#include "engine/noise/still_noise.h"
+#include "engine/noise/layer_tones.h"
 #include "engine/noise/tone_profile.h"
 #include "engine/params/tone_strength.h"
 #include "engine/plan/make_plan.h"

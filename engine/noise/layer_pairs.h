@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Whether the layers of a stack stand still, by all that is compared of them, and how many are
+// better averaged.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "layer_pair.h"
+#include "sample.h"
+
+namespace grainless {
+
+// All that is compared of layers in their order: of neighbours, of those two apart, and of the
+// first and the last one.
+struct Pairs {
+  std::vector<LayerPair> near, far, ends;
+};
+
+// `known` and `still` as in compare_layers(); `averaged`: as of layers that differ little on
+// average.
+Pairs compare_all(const std::vector<Sample>& samples, double known, bool averaged,
+                  const std::vector<bool>& still);
+
+// Fine texture that moves differs as evenly as noise does; what it differs by is explained.
+bool has_moved(const LayerPair& pair);
+
+// At least half of the pairs.
+bool mostly_still(const std::vector<LayerPair>& pairs);
+
+// Whether all that shows a displacement shows the same in each pair: few squares of many pairs tell
+// as much as many of one, and none may contradict.
+bool move_together(const std::vector<LayerPair>& pairs);
+
+// How many layers on either side a mean may take that is better than each layer: 0 for none. The
+// pairs become those that say so.
+int32_t reach_of(const std::vector<Sample>& samples, double known, bool still,
+                 const std::vector<bool>& squares, Pairs& pairs);
+
+}  // namespace grainless
