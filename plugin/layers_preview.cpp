@@ -12,6 +12,7 @@
 #include "coarse_preview.h"
 #include "engine/noise/curve.h"
 #include "engine/noise/impulses.h"
+#include "engine/noise/layer_tones.h"
 #include "picture_colours.h"
 #include "preview_conversion.h"
 
@@ -631,11 +632,12 @@ Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
   picture.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
   picture.confidence = confidence_of(noise);
   picture.impulses = impulses_text(noise.impulses);
-  if (noise.bend.enabled != 0) {
+  const NoiseModel even = evened_noise(noise);  // as the mean of still layers is filtered
+  if (even.bend.enabled != 0) {
     constexpr int32_t kStep = 15;
     for (int32_t tone = 0; tone <= 255; tone += kStep) {
       const auto brightness = static_cast<float>(tone);
-      picture.removed.push_back({brightness, sigma_at(noise, 0, brightness)});
+      picture.removed.push_back({brightness, sigma_at(even, 0, brightness)});
     }
   }
   for (int32_t c = 0; c < curve.channels; ++c) {

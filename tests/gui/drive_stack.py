@@ -2,6 +2,8 @@
 """The dialog for stacks of layers: its preview, a layer at a time, stopping, OK, and one undo step: drive_stack.py WORK"""
 import hashlib
 import pathlib
+import re
+import subprocess
 import sys
 import time
 
@@ -17,6 +19,7 @@ TITLE, PROCEDURE = "Grainless Denoise Layer Stack", "plug-in-grainless-denoise-s
 # What works only by BM3D.
 BM3D_ONLY = [("combo box", "Quality"), ("spin button", "Group size"), ("combo box", "Number of scales")]
 FRAMES = 4
+DEMO = pathlib.Path(__file__).resolve().parents[2] / "tools" / "dev"
 # Control, value that must change the picture, value that comes next.
 CONTROLS = [("Adjacent layers", 1, 3), ("Strength", 160, 100), ("Lightness noise", 20, 100), ("Colour noise", 20, 100),
             ("Detail given back", 80, 0), ("Search window", 5, 9), ("Patch size", 4, 0)]
@@ -189,6 +192,20 @@ def parts_are_the_wholes(session):
         assert any(np.array_equal(whole[y:y + rows, x:x + columns], picture) for y, x in places), index
 
 
+def the_diagram_shows_the_means_noise(session):
+    """Still layers are averaged, and their mean is filtered by the noise of each brightness."""
+    make = "import demo, pathlib, sys; print(*demo.make_burst(pathlib.Path(sys.argv[1]), 4), sep='\\n')"
+    made = subprocess.run([sys.executable, "-c", make, session.work], cwd=DEMO, capture_output=True, text=True, check=True)
+    session.ask("open_file", *made.stdout.split())
+    window = open_dialog(session)
+    plot = window.area("Noise over brightness")
+    wait_for("the diagram's points", lambda: "at brightness" in plot.get_description(), 60)
+    text = plot.get_description()
+    removed = [float(value) for value in re.findall(r"removed at brightness \d+: ([\d.]+)", text)]
+    assert removed and removed[0] > 1.2 * removed[-1] > 0, text
+    assert window.end("Cancel")["status"] == "cancel"
+
+
 def cancel_changes_nothing(session):
     """While the preview of a large stack is being read and computed."""
     before = session.ask("open_stack", 2400, 1600, 3)
@@ -238,7 +255,8 @@ def steps(session):
     def cancels():
         known["before"] = cancel_changes_nothing(session)
 
-    return [("the dialog says which layers, and offers what the method has", opens),
+    return [("the diagram shows what is removed of still layers", lambda: the_diagram_shows_the_means_noise(session)),
+            ("the dialog says which layers, and offers what the method has", opens),
             ("each layer shows its own original and result",
              lambda: layers_show_their_own(known["window"], known["frames"])),
             ("every control changes the preview", lambda: every_control_shows(known["window"])),
