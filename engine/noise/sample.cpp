@@ -24,6 +24,14 @@ ValueRange valid_values(const PictureRange& range) {
   return valid_range(match_span(noise));
 }
 
+// Of so many tiles that cover `size` pixels. They share less than half of each other: a pixel that is
+// seen again is no more evidence.
+int32_t covering_side(int32_t size, int32_t count) {
+  const int32_t most = std::min(kTile, size / kSideUnit * kSideUnit);
+  if (count * most - size <= (count - 1) * kTile / 2) return most;
+  return std::min(most, (size + count * kSideUnit - 1) / (count * kSideUnit) * kSideUnit);
+}
+
 // First pixels of `count` tiles of `side` along `size` pixels: evenly spread, both ends covered.
 std::vector<int32_t> tile_origins(int32_t size, int32_t side, int32_t count) {
   std::vector<int32_t> origins;
@@ -38,12 +46,11 @@ std::vector<int32_t> tile_origins(int32_t size, int32_t side, int32_t count) {
 }  // namespace
 
 std::vector<SampleTile> sample_tiles(int32_t width, int32_t height, int32_t most) {
-  const int32_t tile_width = std::min(kTile, width / kSideUnit * kSideUnit);
-  const int32_t tile_height = std::min(kTile, height / kSideUnit * kSideUnit);
   std::vector<SampleTile> tiles;
-  if (tile_width == 0 || tile_height == 0) return tiles;
-  int64_t columns = (width + tile_width - 1) / tile_width;
-  int64_t rows = (height + tile_height - 1) / tile_height;
+  if (std::min(width, height) < kSideUnit) return tiles;
+  int64_t columns = (width + kTile - 1) / kTile, rows = (height + kTile - 1) / kTile;
+  int32_t tile_width = covering_side(width, static_cast<int32_t>(columns));
+  int32_t tile_height = covering_side(height, static_cast<int32_t>(rows));
   if (columns * rows > most) {
     const double shrink =
         std::sqrt(most / (static_cast<double>(columns) * static_cast<double>(rows)));
@@ -51,6 +58,8 @@ std::vector<SampleTile> sample_tiles(int32_t width, int32_t height, int32_t most
         std::clamp<int64_t>(std::llround(static_cast<double>(columns) * shrink), 1, most);
     rows = std::clamp<int64_t>(most / fewer, 1, rows);
     columns = std::min(columns, most / rows);
+    tile_width = covering_side(width, 1);
+    tile_height = covering_side(height, 1);
   }
   for (int32_t y : tile_origins(height, tile_height, static_cast<int32_t>(rows))) {
     for (int32_t x : tile_origins(width, tile_width, static_cast<int32_t>(columns))) {
