@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 
@@ -89,6 +90,24 @@ PatchSet spread_patches(const Sample& sample, int32_t level) {
   set.step_y = static_cast<int32_t>(std::ceil(ratio / set.step_x));
   set.tile.resize(sample.tiles.size());
   return set;
+}
+
+// How many patches side by side take as much room as all those of the set. What two tiles share
+// counts once.
+double patches_apart(const Sample& sample, const PatchSet& set) {
+  double area = 0, positions = 0;
+  int32_t left = INT32_MAX, top = INT32_MAX, right = 0, bottom = 0;
+  for (size_t i = 0; i < sample.tiles.size(); ++i) {
+    const SampleTile& tile = sample.tiles[i];
+    left = std::min(left, tile.x);
+    top = std::min(top, tile.y);
+    right = std::max(right, tile.x + tile.width);
+    bottom = std::max(bottom, tile.y + tile.height);
+    area += 1.0 * tile.width * tile.height;
+    positions += static_cast<double>(set.tile[i].size()) * set.step_x * set.step_y;
+  }
+  return area > 0 ? positions / kSize * std::min(1.0, 1.0 * (right - left) * (bottom - top) / area)
+                  : 0;
 }
 
 std::vector<Patch> find_patches(const SampleTile& tile, int32_t channel, int32_t level,
@@ -301,6 +320,7 @@ WeakTexture weak_texture_noise(const Sample& sample, int32_t channel, int32_t le
     patches.tile[i] = find_patches(sample.tiles[i], channel, level, patches, sample.clipped_share);
   });
   WeakTexture result;
+  result.seen = patches_apart(sample, patches);
   double limit = std::numeric_limits<double>::infinity();
   const double quantile = texture_quantile(), mean = texture_moments().mean;
   for (int32_t round = 0; round <= kRounds; ++round) {

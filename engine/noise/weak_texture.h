@@ -12,6 +12,7 @@ struct WeakTexture {
   // shows. Near 1: noise explains all that they hold. Texture has more to it.
   double texture = 0;
   bool enough = false;  // patches
+  double seen = 0;      // as many patches of any texture as don't overlap
 };
 
 // The noise of one channel at one level (Liu, Tanaka, Okutomi: Single-Image Noise Level Estimation

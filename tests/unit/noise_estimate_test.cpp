@@ -206,6 +206,19 @@ TEST(NoiseEstimate, TooFewPixelsGiveNoNoise) {
   EXPECT_EQ(estimate(strip.image()).sigma[0][0], 0.0f);
 }
 
+// Sides that tiles of 128 pixels don't divide: no pixel is evidence twice.
+TEST(NoiseEstimate, NoiseAloneIsFoundInAFewPixels) {
+  for (const int32_t side : {25, 31, 41, 130}) {
+    for (const int32_t channels : {1, 3}) {
+      Picture picture = draw(channels, side, side, [](int32_t, int32_t, int32_t) { return 100.0; });
+      add_noise(picture, 10, 5);
+      const NoiseModel noise = estimate(picture.image());
+      for (int32_t c = 0; c < channels; ++c) EXPECT_NEAR(noise.sigma[0][c], 10, 1.5) << side;
+      EXPECT_EQ(noise.confidence, Confidence::kMeasured) << side;
+    }
+  }
+}
+
 TEST(NoiseEstimate, SameBitsForAnyNumberOfThreads) {
   Picture picture = draw(3, 700, 500, textured);
   add_noise(picture, 8, 11);
@@ -410,6 +423,40 @@ TEST(NoiseEstimate, CleanPicturesOfAllKindsAreNotHarmed) {
   for (int32_t channels : {1, 3}) expect_harmless(estimate_bytes(grainy(channels)), "grain");
 }
 
+// The calmest patches of a small piece hold texture, and weak noise is not told from it: what is
+// found harms a picture with noise of 0.5 if it is much more.
+TEST(NoiseEstimate, TextureOfASmallPieceIsNotTakenForNoise) {
+  const struct {
+    int32_t width, height;
+  } pieces[] = {{28, 28}, {40, 56}, {256, 31}, {96, 96}, {120, 90}};
+  for (const auto& [width, height] : pieces) {
+    for (const int32_t channels : {1, 3}) {
+      Picture piece = draw(channels, width, height, all_octaves);
+      add_noise(piece, 0.5, 17);
+      for (const NoiseModel& noise : {estimate(piece.image()), estimate_bytes(piece)}) {
+        for (int32_t c = 0; c < channels; ++c) {
+          EXPECT_LT(noise.sigma[0][c], 0.6f) << width << " x " << height << " channel " << c;
+        }
+        EXPECT_NE(noise.confidence, Confidence::kMeasured) << width << " x " << height;
+      }
+    }
+  }
+}
+
+// What noise surely is, is found in a piece as well: strong noise, and weak noise that
+// colours show.
+TEST(NoiseEstimate, NoiseOfASmallPieceIsFound) {
+  for (const int32_t channels : {1, 3}) {
+    Picture strong = draw(channels, 96, 80, textured);
+    add_noise(strong, 12, 19);
+    EXPECT_NEAR(estimate(strong.image()).sigma[0][0], 12, 1.2) << channels;
+  }
+  Picture weak = draw(3, 160, 128, textured);
+  add_noise(weak, 3, 19);
+  const NoiseModel noise = estimate(weak.image());
+  for (int32_t c = 0; c < 3; ++c) EXPECT_NEAR(noise.sigma[0][c], 3, 0.6) << c;
+}
+
 // The grain of a scan: blurred a little, so that it doesn't halve from level to level.
 Picture with_grain(int32_t channels, double sigma) {
   constexpr int32_t kWide = 322, kHigh = 258;
@@ -578,6 +625,19 @@ TEST(NoiseEstimate, CancelStops) {
   ThreadPool pool(2);
   const Picture picture = draw(1, 64, 64, textured);
   EXPECT_THROW(estimate_noise(picture.image(), NoiseKind::kSure, pool, {&cancel, {}}), Error);
+}
+
+TEST(NoiseSample, TilesShareLessThanHalfOfASmallImage) {
+  for (const int32_t width : {24, 25, 31, 100, 128, 130, 200, 250, 256, 321, 500}) {
+    for (const int32_t height : {24, 39, 129, 300}) {
+      int32_t pixels = 0;
+      for (const SampleTile& tile : sample_tiles(width, height, kSampleTiles)) {
+        pixels += tile.width * tile.height;
+      }
+      EXPECT_GE(pixels, 0.75 * width * height) << width << " x " << height;
+      EXPECT_LE(pixels, 1.8 * width * height) << width << " x " << height;
+    }
+  }
 }
 
 TEST(NoiseSample, LargeImagesAreSampledEvenly) {
