@@ -24,8 +24,8 @@ ValueRange valid_values(const PictureRange& range) {
   return valid_range(match_span(noise));
 }
 
-// Of so many tiles that cover `size` pixels. They share less than half of each other: a pixel that is
-// seen again is no more evidence.
+// Of so many tiles that cover `size` pixels. They share less than half of each other: a pixel that
+// is seen again is no more evidence.
 int32_t covering_side(int32_t size, int32_t count) {
   const int32_t most = std::min(kTile, size / kSideUnit * kSideUnit);
   if (count * most - size <= (count - 1) * kTile / 2) return most;
