@@ -12,16 +12,23 @@ with_cuda() {
     [[ ${GRAINLESS_PACKAGE_CUDA_ARCH:-} != none ]] && command -v nvcc >/dev/null
 }
 
+# The same commit, built with the same compiler in the same folder, gives the same bytes: names in order, the commit's
+# time, nobody's user, permissions that no umask has a say in, and one thread, since several cut the stream by their number.
+pack() { # FOLDER NAME: FOLDER/NAME into out/NAME.tar.xz
+    tar -C "$1" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf - "$2" |
+        xz -T1 >"$packages/out/$2.tar.xz"
+}
+
 # The sources as they are committed; they build by themselves, without git.
 make_tarball() {
+    local sources=$packages/tarball
     step "tarball"
-    rm -rf -- "$packages/meson"
-    {
-        meson setup -Dtests=disabled -Dcuda=disabled -Dplugin=enabled "$packages/meson" "$checkout" &&
-            meson dist -C "$packages/meson" --no-tests --formats xztar --allow-dirty
-    } >"$packages/tarball.log" 2>&1 ||
-        die "the tarball could not be made: $packages/tarball.log names the reason"
-    mv "$packages"/meson/meson-dist/grainless-*.tar.xz* "$packages/out/"
+    rm -rf -- "$sources"
+    mkdir -p "$sources"
+    { git -C "$checkout" archive --prefix="grainless-$version/" HEAD | tar -C "$sources" -xf -; } 2>"$packages/tarball.log" ||
+        die "the tarball could not be made of what git has committed: $packages/tarball.log names the reason"
+    pack "$sources" "grainless-$version"
+    rm -rf -- "$sources"
 }
 
 unpack_tarball() { # DIRECTORY
@@ -40,7 +47,8 @@ make_debian_packages() {
     else
         step "Debian packages; without gimp-grainless-cuda, which needs nvcc"
     fi
-    (cd "$sources" && dpkg-buildpackage --build=binary --no-sign "${profile[@]}") >"$packages/debian.log" 2>&1 ||
+    # By the date of the changelog, as whoever builds them elsewhere does.
+    (cd "$sources" && env -u SOURCE_DATE_EPOCH dpkg-buildpackage --build=binary --no-sign "${profile[@]}") >"$packages/debian.log" 2>&1 ||
         die "the Debian packages could not be built: $packages/debian.log names the reason"
     step "lintian"
     lintian --allow-root --fail-on error,warning --display-info --suppress-tags initial-upload-closes-no-bugs \
@@ -75,7 +83,7 @@ make_portable() {
     if [[ -f $folder/grainless/grainless-cuda.so ]]; then cp "$folder/grainless/grainless-cuda.so" "$folder/effect/grainless/"; fi
     cp "$sources"/packaging/portable/{install.sh,README.txt} "$sources"/{LICENSE,packaging/THIRD-PARTY.md} "$folder/"
     python3 "$sources/packaging/portable/check.py" "$folder" >&2 || die "the portable archive would not start everywhere"
-    tar -C "$packages/portable" --owner=0 --group=0 -cJf "$packages/out/$name.tar.xz" "$name"
+    pack "$packages/portable" "$name"
 }
 
 # For this Python alone, and any Linux of this age or later; tried beside the folder it was made in.
@@ -109,8 +117,21 @@ check_rpm() {
         die "the RPM packages could not be built: $packages/rpm.log names the reason"
 }
 
+require_parts() { # [PART…]
+    local part
+    for part; do
+        [[ $part == @(tarball|debian|portable|wheel|rpm|trial) ]] ||
+            die "package has the parts tarball, debian, portable, wheel, rpm and trial; '$part' is none"
+    done
+}
+
 cmd_package() { # [tarball | debian | portable…]: these parts again, after a whole run
     version=$(project_version)
+    # What others install they must be able to read: a wheel keeps the permissions of its files.
+    umask 022
+    SOURCE_DATE_EPOCH=$(git -C "$checkout" log -1 --format=%ct) ||
+        die "packages are made of what git has committed, and $checkout is not a clone: git's words above"
+    export SOURCE_DATE_EPOCH
     if ((!$#)); then
         rm -rf -- "$packages/out"
         set -- tarball debian portable wheel
@@ -124,8 +145,6 @@ cmd_package() { # [tarball | debian | portable…]: these parts again, after a w
             portable) make_portable ;;
             wheel) make_wheel ;;
             rpm) check_rpm ;;
-            trial) ;;
-            *) die "package has the parts tarball, debian, portable, wheel, rpm and trial; '$part' is none" ;;
         esac
     done
     (cd "$packages/out" && shopt -s nullglob && sha256sum -- *.deb *.tar.xz *.whl >SHA256SUMS)

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What ./dev refuses before it does anything, tried in a copy that has nothing to build; prints TAP.
+set -euo pipefail
+checkout=$(realpath "$(dirname "$0")/../..")
+
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+mkdir -p "$folder/tools" "$folder/build"
+cp "$checkout/dev" "$folder/"
+cp -R "$checkout/tools/dev" "$folder/tools/"
+touch "$folder/build/of earlier hours"
+
+number=0
+check() { # WHAT COMMAND…
+    local what=$1 result=ok
+    shift
+    "$@" || result='not ok'
+    echo "$result $((++number)) - $what"
+}
+# True when the command fails, and gives this reason alone.
+refuses() { # REASON ARGUMENT…
+    local reason=$1 said
+    shift
+    if said=$(env -u DISPLAY -u WAYLAND_DISPLAY HOME="$folder/home" "$folder/dev" "$@" 2>&1 </dev/null); then return 1; fi
+    [[ $said == "dev: $reason"* && $said != *$'\n'* ]] || { echo "$said" >&2 && return 1; }
+}
+
+check "help lists the commands" grep -q '^  install  ' <("$folder/dev" --help)
+check "clean --help is a question" refuses "clean takes no arguments, not '--help'" clean --help
+check "and deletes nothing" test -e "$folder/build/of earlier hours"
+check "install has no other place" refuses "install takes no arguments" install /opt/gimp
+check "nor has uninstall" refuses "uninstall takes no arguments" uninstall 3.0
+check "gimp without a display" refuses "gimp needs a display" gimp
+check "package knows its parts" refuses "package has the parts" package tarball deb
+check "an unknown command" refuses "unknown command 'instal'" instal
+"$folder/dev" clean 2>"$folder/messages"
+check "clean deletes" test ! -e "$folder/build"
+echo "1..$number"
