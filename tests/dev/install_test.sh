@@ -69,4 +69,33 @@ check "and not uninstalled" no_effect
 homes() { HOME=$folder/home XDG_DATA_HOME='' XDG_CONFIG_HOME='' GIMP3_DIRECTORY=''; data_folder; profiles 3.0 | head -n 1; }
 check "filter and effect go to one home" test "$(homes | tr '\n' ' ')" = "$folder/home/.local/share $folder/home/.config/GIMP/3.0 "
 check "or where XDG_DATA_HOME says" test "$(XDG_DATA_HOME=/else; data_folder)" = /else
+
+# What GIMP takes over from an older version it takes over into a folder that isn't there yet.
+mkdir -p "$folder/programs"
+cat >"$folder/programs/gimp-console-3.0" <<'GIMP'
+#!/bin/sh
+if [ "$1" = --version ]; then echo "GNU Image Manipulation Program version 3.0.4" && exit; fi
+[ -e "$GIMP3_DIRECTORY" ] || { mkdir -p "$GIMP3_DIRECTORY" && echo older >"$GIMP3_DIRECTORY/brushes"; }
+GIMP
+chmod +x "$folder/programs/gimp-console-3.0"
+mkdir "$plug_ins/grainless"
+echo binary >"$plug_ins/grainless/grainless"
+# What 'install' does, where there is nothing to build.
+environment_kind() { echo native; }
+ensure_native() { :; }
+build() { :; }
+install_in() { (PATH=$folder/programs:$PATH HOME=$folder/home GIMP3_DIRECTORY=$1 XDG_DATA_HOME=$folder/home/data cmd_install); }
+install_in "$folder/new profile"
+check "GIMP makes its own folder" test "$(cat "$folder/new profile/brushes")" = older
+check "then the filter goes there" test -f "$folder/new profile/plug-ins/grainless/grainless"
+rm -r "$folder/new profile/brushes"
+install_in "$folder/new profile"
+check "and a folder that is there is the user's" test ! -e "$folder/new profile/brushes"
+# Without a GIMP on PATH.
+uninstall_from_new() { (gimp_series() { return 1; } && GIMP3_DIRECTORY="$folder/new profile" XDG_DATA_HOME=$folder/home/data cmd_uninstall); }
+uninstall_from_new
+check "uninstall needs no GIMP" test "$(find "$folder/new profile" "$folder/home" -name '*grainless*' 2>/dev/null | wc -l)" = 0
+sed -i '$d' "$folder/programs/gimp-console-3.0"
+makes_none() { ! (install_in "$folder/none") && test ! -e "$folder/none"; }
+check "a GIMP that makes none is named" makes_none
 echo "1..$number"

@@ -12,12 +12,12 @@ as_owner() {
     if [[ $owner == "$(id -un)" ]]; then "$@"; else runuser -u "$owner" -- "$@"; fi
 }
 
-# Prints the version of this system's GIMP 3 as major.minor, which names its profile folder.
+# Prints this system's GIMP 3 and its version as major.minor, which names its profile folder.
 gimp_series() {
     local program version
     for program in gimp-console-3.0 gimp-console-3.2 gimp-console-3 gimp-console gimp; do
         version=$("$program" --version 2>/dev/null | sed -nE 's/.* (3\.[0-9]+)\.[0-9]+.*/\1/p' | head -n 1) || true
-        if [[ $version ]]; then echo "$version" && return 0; fi
+        if [[ $version ]]; then echo "$program $version" && return 0; fi
     done
     return 1
 }
@@ -37,11 +37,25 @@ profiles() {
     done
 }
 
-require_gimp() {
-    series=$(gimp_series) ||
-        die "GIMP 3 is not installed on this system: there is no GIMP to put the filter into ('./dev gimp' needs none)"
-    getent passwd "$owner" >/dev/null || die "there is no user '$owner'"
+# GIMP takes brushes, presets and settings over from an older version when it starts without a folder of its own. One that
+# held nothing but a plug-in would be such a folder, and they would stay behind for good.
+let_gimp_make() { # PROFILE
+    as_owner test -d "$1" && return
+    step "GIMP makes its folder of settings: $1"
+    local -a environment=()
+    # Where root's own settings lie is not where this user's do.
+    [[ $owner == "$(id -un)" ]] || environment=(-u GIMP3_DIRECTORY -u XDG_CONFIG_HOME -u XDG_DATA_HOME -u XDG_CACHE_HOME)
+    as_owner env "${environment[@]}" timeout 300 "$gimp" --no-interface --no-fonts --quit >/dev/null 2>&1 </dev/null || true
+    as_owner test -d "$1" || die "GIMP did not make its folder $1: start GIMP once, then './dev install' again"
 }
+
+require_gimp() {
+    read -r gimp series < <(gimp_series) ||
+        die "GIMP 3 is not installed on this system: there is no GIMP to put the filter into ('./dev gimp' needs none)"
+    require_owner
+}
+
+require_owner() { getent passwd "$owner" >/dev/null || die "there is no user '$owner'"; }
 
 # Read with the rights of ./dev, written with the user's: every file and folder ends up the user's own. Links are followed:
 # what they lead to may not be there tomorrow.
@@ -120,13 +134,16 @@ cmd_install() {
     ensure_native
     build plug-in
     local profile
+    let_gimp_make "$(profiles "$series" | head -n 1)"
     while read -r profile; do install_into "$profile"; done < <(profiles "$series")
     install_effect "$(data_folder)"
 }
 
 cmd_uninstall() {
-    require_gimp
-    local profile found=
+    require_owner
+    local profile series found=
+    # GIMP itself may be gone by now.
+    read -r _ series < <(gimp_series) || series=3.0
     while read -r profile; do
         if uninstall_from "$profile"; then
             step "removed: $profile/plug-ins/grainless"
