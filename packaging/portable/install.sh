@@ -4,7 +4,7 @@
 # Nothing is touched but the folder plug-ins/grainless in GIMP's own folder of settings, and, where GEGL looks for effects,
 # gegl-0.4/plug-ins/grainless-effect.so with the folder grainless beside gegl-0.4.
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 list=.installed-by-grainless
 
 die() {
@@ -22,9 +22,9 @@ profiles() {
     done
 }
 
-# Exactly the files that an earlier call put there.
+# Exactly the files that an earlier call put there. False when there was nothing of ours.
 remove() { # FOLDER
-    [ -f "$1/$list" ] || return 0
+    [ -f "$1/$list" ] || return 1
     while read -r path; do
         if [ -d "$1/$path" ] && [ ! -L "$1/$path" ]; then
             rmdir "$1/$path" 2>/dev/null || true
@@ -36,11 +36,21 @@ remove() { # FOLDER
     rmdir "$1" 2>/dev/null || true
 }
 
-install() { # SOURCE FOLDER
-    if [ -e "$2" ] && [ ! -f "$2/$list" ]; then
-        die "$2 exists and was not put there by this script: it stays as it is"
+# What is not ours stays, and nothing is begun where it is in the way.
+refuse_others() { # PROFILE DATA_FOLDER
+    for path in "$1/plug-ins/grainless" "$2/grainless"; do
+        if [ -e "$path" ] && [ ! -f "$path/$list" ]; then
+            die "$path exists and was not put there by this script: it stays as it is"
+        fi
+    done
+    path=$2/gegl-0.4/plug-ins/grainless-effect.so
+    if [ -e "$path" ] && [ ! -f "$2/grainless/$list" ]; then
+        die "$path exists and was not put there by this script: it stays as it is"
     fi
-    remove "$2"
+}
+
+install() { # SOURCE FOLDER
+    remove "$2" || true
     mkdir -p "$2"
     cp -R "$1/." "$2/"
     (cd "$1" && find . -depth ! -name .) >"$2/$list"
@@ -55,10 +65,18 @@ data_of() { # PROFILE
     esac
 }
 
+# Of each GIMP, whether its settings are still there or not.
+data_folders() {
+    case ${GIMP3_DIRECTORY:-} in
+        /*) data_of "$GIMP3_DIRECTORY" ;;
+        *) data_of "" && data_of "$HOME/.var/app/org.gimp.GIMP/" ;;
+    esac
+}
+
 remove_effect() { # DATA_FOLDER
-    [ -f "$1/grainless/$list" ] || return 0
-    remove "$1/grainless"
+    remove "$1/grainless" || return 1
     rm -f -- "$1/gegl-0.4/plug-ins/grainless-effect.so"
+    rmdir "$1/gegl-0.4/plug-ins" "$1/gegl-0.4" 2>/dev/null || true
 }
 
 install_effect() { # DATA_FOLDER
@@ -72,20 +90,33 @@ case ${1:-} in
     '' | --uninstall) ;;
     *) die "usage: install.sh [--uninstall]" ;;
 esac
-found=
-# Folders' names may hold spaces, lines end them.
+# Folders' names may hold spaces and stars, lines end them.
 IFS='
 '
-for profile in $(profiles); do
-    found=yes
-    if [ "${1:-}" = --uninstall ]; then
-        remove "$profile/plug-ins/grainless"
-        remove_effect "$(data_of "$profile")"
-        echo "removed: $profile/plug-ins/grainless"
-    else
-        install "$here/grainless" "$profile/plug-ins/grainless"
-        install_effect "$(data_of "$profile")"
-    fi
+all=$(profiles)
+data=$(data_folders)
+set -f
+if [ "${1:-}" = --uninstall ]; then
+    found=
+    for profile in $all; do
+        if remove "$profile/plug-ins/grainless"; then
+            echo "removed: $profile/plug-ins/grainless"
+            found=yes
+        fi
+    done
+    for folder in $data; do
+        if remove_effect "$folder"; then
+            echo "removed: the effect from $folder"
+            found=yes
+        fi
+    done
+    [ "$found" ] || echo "nothing to remove: this script has put nothing there"
+    exit
+fi
+[ "$all" ] || die "there are no settings of GIMP 3 in your home folder: start GIMP 3 once, then this script again"
+for profile in $all; do refuse_others "$profile" "$(data_of "$profile")"; done
+for profile in $all; do
+    install "$here/grainless" "$profile/plug-ins/grainless"
+    install_effect "$(data_of "$profile")"
 done
-[ "$found" ] || die "there are no settings of GIMP 3 in your home folder: start GIMP 3 once, then this script again"
-if [ "${1:-}" != --uninstall ]; then echo "Start GIMP anew: Filters > Enhance > Grainless Denoise"; fi
+echo "Start GIMP anew: Filters > Enhance > Grainless Denoise"

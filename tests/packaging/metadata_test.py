@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -93,7 +94,8 @@ class Install(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.archive = pathlib.Path(folder.name) / "archive"
-        self.home = pathlib.Path(folder.name) / "home of a user"
+        self.home = pathlib.Path(folder.name) / "home of [a] usér*"
+        pathlib.Path(folder.name, "home of a usér").mkdir()
         (self.archive / "grainless" / "locale" / "de").mkdir(parents=True)
         (self.archive / "grainless" / "grainless").write_text("binary")
         (self.archive / "grainless" / "locale" / "de" / "words.mo").write_text("words")
@@ -128,7 +130,18 @@ class Install(unittest.TestCase):
         self.assertEqual([path.name for path in self.installed.iterdir()], ["notes of the user"])
         self.assertEqual(list((self.flatpak / "plug-ins").iterdir()), [])
         for folder in self.data:
-            self.assertEqual([path for path in folder.rglob("*") if path.is_file()], [])
+            self.assertEqual(list(folder.iterdir()), [])
+
+    def test_uninstall_alone(self):
+        """Nothing to remove is said; the effect goes, too, when GIMP's settings are gone."""
+        run = self.run_script("--uninstall")
+        self.assertEqual((run.returncode, run.stdout), (0, "nothing to remove: this script has put nothing there\n"))
+        self.profile.mkdir(parents=True)
+        self.assertEqual(self.run_script().returncode, 0)
+        (self.data[0] / "gegl-0.4/plug-ins/another.so").touch()
+        shutil.rmtree(self.home / ".config")
+        self.assertIn("removed: the effect", self.run_script("--uninstall").stdout)
+        self.assertEqual([path.name for path in self.data[0].rglob("*") if path.is_file()], ["another.so"])
 
     def test_refusals(self):
         run = self.run_script()
@@ -140,6 +153,14 @@ class Install(unittest.TestCase):
         self.assertIn("stays as it is", run.stderr)
         self.assertEqual(list(self.installed.iterdir()), [])
         self.assertIn("usage", self.run_script("--nonsense").stderr)
+        self.installed.rmdir()
+        module = self.data[0] / "gegl-0.4/plug-ins/grainless-effect.so"
+        module.parent.mkdir(parents=True)
+        module.write_text("somebody's own")
+        run = self.run_script()
+        self.assertIn("grainless-effect.so exists and was not put there", run.stderr)
+        self.assertEqual(module.read_text(), "somebody's own")
+        self.assertFalse(self.installed.exists())
 
 
 if __name__ == "__main__":
