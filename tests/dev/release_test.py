@@ -18,7 +18,8 @@ class Release(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name in ("meson.build", "NEWS.md", "packaging", "subprojects", "tools/dev/packages", "docs/manual/grainless.html"):
+        for name in ("meson.build", "NEWS.md", "packaging", "subprojects", "tools/dev/packages", "tools/dev/package.sh",
+                     "python/grainless/meson.build", "docs/manual/grainless.html"):
             target = self.root / name
             target.parent.mkdir(parents=True, exist_ok=True)
             (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, target)

@@ -86,6 +86,20 @@ class Metadata(unittest.TestCase):
             with self.subTest(library=name):
                 self.assertIn(name, text)
 
+    def test_licences_go_along(self):
+        """Copyright notices of what is inside binaries are in each package that has some."""
+        notices, debian = "packaging/THIRD-PARTY.md", PACKAGING / "debian"
+        packages = re.findall(r"^Package: (.+)$", read("packaging", "debian", "control"), re.MULTILINE)
+        for package in packages:
+            with self.subTest(package=package):
+                listed = debian / f"{package}.docs"
+                self.assertIn(notices, listed.read_text(encoding="utf-8").split() if listed.exists() else [])
+        spec = read("packaging", "rpm", "grainless.spec")
+        self.assertEqual(len(re.findall(r"^%files", spec, re.MULTILINE)), spec.count(f"%license LICENSE {notices}"))
+        self.assertIn(notices, read("packaging", "flatpak", "org.gimp.GIMP.Plugin.Grainless.json"))
+        self.assertIn(notices, read("python", "grainless", "meson.build"))
+        self.assertIn(notices, read("tools", "dev", "package.sh"))
+
 
 class Install(unittest.TestCase):
     """The portable archive's install.sh on a made-up plug-in and profile."""
