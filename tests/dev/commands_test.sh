@@ -36,4 +36,24 @@ check "package knows its parts" refuses "package has the parts" package tarball 
 check "an unknown command" refuses "unknown command 'instal'" instal
 "$folder/dev" clean 2>"$folder/messages"
 check "clean deletes" test ! -e "$folder/build"
+
+# What can't be done is said in a sentence.
+says() { # REASON CODE: of ./dev's parts, as a user who is not root and has no sudo
+    local reason=$1 said user=()
+    ((EUID)) || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    ! said=$("${user[@]}" env PATH="$search" "$(command -v bash)" -c "set -eu
+        checkout='$folder' EPOCHSECONDS=0 GRAINLESS_CARDS=
+        $(<"$checkout/tools/dev/common.sh")
+        $(<"$checkout/tools/dev/build.sh")
+        $2" 2>&1) || return 1
+    [[ $said == "dev: $reason"* && $said != *$'\n'* ]] || { echo "$said" >&2 && return 1; }
+}
+search=/usr/lib/none
+check "without root's rights the program is named" says "root rights are needed to run 'enter-root.sh'" \
+    "as_root --preserve-env enter-root.sh --here"
+touch "$folder/meson.build"
+chmod 555 "$folder"
+search=$PATH
+check "a checkout that can't be written to is named" says "$folder/build/meson can't be written to" "configure engine"
+chmod 755 "$folder"
 echo "1..$number"

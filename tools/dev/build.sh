@@ -45,6 +45,8 @@ build_options() {
 configure() { # [PARTS]
     use_cuda_toolkit
     [[ -f $checkout/meson.build ]] || die "there is no meson.build in $checkout: nothing to build"
+    { mkdir -p "$meson_dir" && [[ -w $meson_dir ]]; } 2>/dev/null ||
+        die "$meson_dir can't be written to, and all that is built goes there: clone the project where you may write"
     local mark=$meson_dir/grainless-parts parts=${1:-all} before=
     local -a options
     read -ra options < <(build_options "$parts")

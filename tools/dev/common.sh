@@ -21,6 +21,7 @@ as_root() {
     elif command -v sudo >/dev/null; then
         sudo "$@"
     else
+        while [[ $1 == -* ]]; do shift; done
         die "root rights are needed to run '$1': become root, or install sudo"
     fi
 }

@@ -142,5 +142,10 @@ remove_tree() {
     local below
     below=$(findmnt --list --noheadings --output TARGET | grep -F -- "$(realpath "$1")/" || true)
     [[ -z $below ]] || die "$1 is not removed: something is mounted below it (${below%%$'\n'*})"
-    as_root rm -rf --one-file-system -- "$1"
+    # Only a Debian 13 root is root's.
+    if [[ -z $(find "$1" -xdev ! -user "$EUID" -print -quit) ]]; then
+        rm -rf --one-file-system -- "$1"
+    else
+        as_root rm -rf --one-file-system -- "$1"
+    fi
 }
