@@ -51,6 +51,8 @@ says() { # REASON CODE: of ./dev's parts, as a user who is not root and has no s
 search=/usr/lib/none
 check "without root's rights the program is named" says "root rights are needed to run 'enter-root.sh'" \
     "as_root --preserve-env enter-root.sh --here"
+check "exec names the program that is missing" says "there is no program 'grainless-none'" \
+    "$(sed -n '/^cmd_exec() {/,/^}/p' "$checkout/dev"); use_built_tools() { :; }; cmd_exec grainless-none"
 touch "$folder/meson.build"
 chmod 555 "$folder"
 search=$PATH
