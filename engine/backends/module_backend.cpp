@@ -145,9 +145,8 @@ std::shared_ptr<Cards> module_cards(const std::string& module_dir) {
 }
 
 const Module& Module::load(const std::string& path) {
-  static std::mutex mutex;
   static std::map<std::string, Module>* modules = new std::map<std::string, Module>();
-  std::lock_guard lock(mutex);
+  const std::lock_guard lock(loading_mutex());
   const auto found = modules->find(path);
   if (found != modules->end()) return found->second;
   return modules->emplace(path, Module(load_table(path))).first->second;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <mutex>
 #include <string>
 
 namespace grainless {
@@ -17,6 +18,9 @@ inline constexpr char kModuleFile[] = "grainless-cuda.so";
 // Stays loaded until the process ends. nullptr with the system's words in `why`, which are empty
 // where it has none.
 void* load_library(const std::string& path, std::string& why);
+// To be held while libraries are loaded. A process forked by another thread meanwhile finds it
+// free.
+std::mutex& loading_mutex();
 void* library_symbol(void* library, const char* name);  // nullptr: there is none
 
 enum class Writers { kOwnerAlone, kNoFile, kForeignOwner, kOthers };

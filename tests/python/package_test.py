@@ -319,6 +319,26 @@ class Running(WithFolder):
         with self.assertRaisesRegex(LookupError, "at 0"):
             grainless.denoise(large, quality="high", sigma=20, progress=stop)
 
+    @unittest.skipUnless(hasattr(os, "fork"), "there is no fork here")
+    def test_forks_while_other_threads_look_for_cards(self):
+        work = """if True:
+            import os, threading, warnings, grainless, numpy
+            warnings.simplefilter("ignore")
+            picture = numpy.zeros((9, 9), "u1")
+            def look():
+                while True: grainless.denoise(picture, method="dct", sigma=5)
+            for _ in range(6): threading.Thread(target=look, daemon=True).start()
+            for _ in range(60):
+                child = os.fork()
+                if child == 0:
+                    grainless.denoise(picture, method="dct", sigma=5)
+                    os._exit(0)
+                assert os.waitpid(child, 0)[1] == 0"""
+        environment = dict(os.environ, GRAINLESS_MODULE_DIR=str(self.path))
+        child = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, check=False, timeout=120,
+                               env=environment)
+        self.assertEqual((child.returncode, child.stderr), (0, ""))
+
     @unittest.skipUnless(sys.platform == "linux", "elsewhere threads can't be refused this way")
     def test_without_further_threads(self):
         """A thread's stack is to have as much address space as the limit says: more than there is."""

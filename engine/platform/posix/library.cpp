@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,15 @@ bool read_at(std::ifstream& file, uint64_t offset, Part& part) {
 }
 
 }  // namespace
+
+// Whoever forks waits for who holds it.
+std::mutex& loading_mutex() {
+  static std::mutex mutex;
+  static const int guarded =
+      pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+  (void)guarded;
+  return mutex;
+}
 
 void* load_library(const std::string& path, std::string& why) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -117,6 +117,11 @@ bool has_whole_symbols(std::ifstream& file, const IMAGE_FILE_HEADER& header, uin
 
 }  // namespace
 
+std::mutex& loading_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 void* load_library(const std::string& path, std::string& why) {
   // What it needs in turn comes from its own folder and Windows', never from the working one.
   HMODULE library = LoadLibraryExW(wide(path).c_str(), nullptr,
