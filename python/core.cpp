@@ -366,6 +366,8 @@ NB_MODULE(_core, module) {
   module.def("built_in", built_in);
   module.def("settings_of_text", settings_of_text);
   module.def("module_version", module_text);
+  module.def("end_calls", end_calls);
+  module.def("forget_calls", forget_calls);
   // For engines whose threads a fork has left behind: their ends would wait for them.
   module.def("keep_forever", [](const nb::object& object) { object.inc_ref(); });
   bind_model(module);

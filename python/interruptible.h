@@ -16,4 +16,11 @@ namespace grainless::python {
 Status interruptible(const nanobind::object& progress,
                      const std::function<Status(const Callbacks& callbacks)>& work);
 
+// Cancels the calls of other threads and waits until none of them, nor of later ones, will ask for
+// the GIL again: for Python's end.
+void end_calls();
+
+// In a forked process: the calls at work stayed with the parent.
+void forget_calls();
+
 }  // namespace grainless::python

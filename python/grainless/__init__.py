@@ -11,6 +11,7 @@ rows × columns × channels with 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; with d
 Integers span their type, floats 0 to 1 and may lie outside. Samples are perceptual, as in PNG and JPEG files (sRGB):
 linear light wants encoding first. The bits are those of the command line and of GIMP's plug-in.
 """
+import atexit
 import inspect
 import operator
 import os
@@ -225,12 +226,16 @@ def _module_folder():
 
 
 def _after_fork():
+    _core.forget_calls()
     for engine in _engines:
         engine._forget()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+# Threads that are at work when Python ends, daemons, would end the process with SIGABRT.
+atexit.register(_core.end_calls)
 
 _default = Engine()
 

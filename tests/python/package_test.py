@@ -319,6 +319,24 @@ class Running(WithFolder):
         with self.assertRaisesRegex(LookupError, "at 0"):
             grainless.denoise(large, quality="high", sigma=20, progress=stop)
 
+    def test_python_ends_while_threads_are_at_work(self):
+        """Threads that Python doesn't wait for: at work, in progress functions, and beginning anew all the time."""
+        work = """if True:
+            import sys, threading, time, warnings, grainless, numpy
+            warnings.simplefilter("ignore")
+            large = numpy.random.default_rng(1).integers(0, 200, (900, 900, 3), "u1")
+            began = threading.Semaphore(0)
+            def slow(fraction): began.release(); time.sleep(0.3)
+            def again():
+                while True: grainless.denoise(large[:60, :60], method="dct"); began.release()
+            for call in (again, *[lambda: grainless.denoise(large, quality="high", sigma=20, progress=slow)] * 2):
+                threading.Thread(target=call, daemon=True).start()
+            for _ in range(6): began.acquire()
+            sys.exit(7)"""
+        for _ in range(3):
+            child = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, check=False, timeout=60)
+            self.assertEqual((child.returncode, child.stdout, child.stderr), (7, "", ""))
+
     @unittest.skipUnless(hasattr(os, "fork"), "there is no fork here")
     def test_forks_while_other_threads_look_for_cards(self):
         work = """if True:
