@@ -17,7 +17,7 @@
 #include "engine/denoise.h"
 #include "engine/methods.h"
 #include "engine/module_version.h"
-#include "engine/params/preset.h"
+#include "engine/params/preset_folder.h"
 #include "interruptible.h"
 
 namespace nb = nanobind;
@@ -34,13 +34,21 @@ struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Names of files may be anything, what Python raises is text.
+[[noreturn]] void raise_value_error(const std::string& message) {
+  const nb::object text = nb::steal(PyUnicode_DecodeUTF8(
+      message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace"));
+  if (text.is_valid()) PyErr_SetObject(PyExc_ValueError, text.ptr());
+  throw nb::python_error();
+}
+
 void raise_if_failed(const Status& status) {
   switch (status.code()) {
     case ErrorCode::kOk:
       return;
     case ErrorCode::kBadInput:
     case ErrorCode::kBadParameter:
-      throw nb::value_error(status.message().c_str());
+      raise_value_error(status.message());
     case ErrorCode::kOutOfMemory:
       throw std::bad_alloc();
     case ErrorCode::kCancelled:
@@ -285,9 +293,9 @@ std::vector<std::string> preset_ids() {
   return ids;
 }
 
-Settings settings_of_text(const std::string& text, const std::string& source) {
+Settings settings_of_file(const nb::bytes& path) {
   Settings settings;
-  raise_if_failed(parse_preset(text, source, settings));
+  raise_if_failed(read_preset({path.c_str(), path.size()}, settings));
   return settings;
 }
 
@@ -364,7 +372,7 @@ NB_MODULE(_core, module) {
   module.def("parameters", parameters);
   module.def("preset_ids", preset_ids);
   module.def("built_in", built_in);
-  module.def("settings_of_text", settings_of_text);
+  module.def("read_preset", settings_of_file);
   module.def("module_version", module_text);
   module.def("end_calls", end_calls);
   module.def("forget_calls", forget_calls);

@@ -13,9 +13,9 @@ linear light wants encoding first. The bits are those of the command line and of
 """
 import atexit
 import inspect
+import numbers
 import operator
 import os
-import pathlib
 import threading
 import warnings
 import weakref
@@ -56,6 +56,8 @@ def _text(keyword, value):
         raise TypeError(f"grainless has no setting '{keyword}'; the settings are {', '.join(_TABLE)}")
     kind = row["type"]
     if isinstance(value, str):
+        if not value.isprintable():  # the engine's texts end at a NUL, and half a surrogate pair has no bytes
+            raise ValueError(f"{value!r} is not a value of {keyword}")
         return value
     try:
         if kind == "bool" and isinstance(value, (bool, np.bool_)):
@@ -64,8 +66,11 @@ def _text(keyword, value):
             return str(operator.index(value))
         if kind == "float" and not isinstance(value, (bool, np.bool_)):
             return repr(float(value))
-    except (TypeError, ValueError):
+    except TypeError:
         pass
+    except (OverflowError, ValueError) as error:
+        if isinstance(value, numbers.Number):  # of more digits than a float's or a text's
+            raise ValueError(f"'{keyword}' takes {kind} from {row['minimum']:g} to {row['maximum']:g}") from error
     raise TypeError(f"'{keyword}' takes {kind}, not {type(value).__name__}")
 
 
@@ -73,12 +78,14 @@ def _preset(preset):
     """Settings of a built-in preset by name, or of a preset's file by its path."""
     if preset is None:
         return []
+    if not isinstance(preset, (str, os.PathLike)):
+        raise TypeError(f"preset takes a name or the path of a file, not {type(preset).__name__}")
     if isinstance(preset, os.PathLike) or "/" in preset or preset.endswith(".preset"):
-        path = pathlib.Path(preset)
-        return _core.settings_of_text(path.read_text(encoding="utf-8"), str(path))
-    settings = _core.built_in(preset)
+        os.stat(preset)  # a file that is missing is an OSError of Python's own
+        return _core.read_preset(os.fsencode(preset))
+    settings = _core.built_in(preset) if preset.isprintable() else []
     if not settings:
-        raise ValueError(f"there is no preset '{preset}'; built in are {', '.join(presets())}")
+        raise ValueError(f"there is no preset {preset!r}; built in are {', '.join(presets())}")
     return settings
 
 
@@ -98,6 +105,19 @@ def _warn(sentence):
         frame = frame.f_back
         level += 1
     warnings.warn(sentence, GrainlessWarning, stacklevel=level)
+
+
+def _model(model):
+    if not isinstance(model, NoiseModel):
+        raise TypeError(f"model takes a NoiseModel, as estimate() gives it, not {type(model).__name__}")
+    return model
+
+
+def _array(array):
+    """As an array, which can't say what is masked in it (numpy.ma would be imported for the question)."""
+    if isinstance(array, np.ndarray) and np.any(getattr(array, "mask", False)):
+        raise TypeError("masked values are not taken: fill them, filled() does, and mask the result")
+    return np.asarray(array)
 
 
 def _four_axes(array, depth):
@@ -126,8 +146,11 @@ def _place(array, origin, shape, depth):
     own = array.shape[:axes] if array.ndim > axes else array.shape
     if (origin is None) != (shape is None):
         raise ValueError("origin and shape belong together: where the array lies in a whole of which size")
-    whole = own if shape is None else tuple(operator.index(size) for size in shape)
-    begin = (0,) * axes if origin is None else tuple(operator.index(place) for place in origin)
+    try:
+        whole = own if shape is None else tuple(operator.index(size) for size in shape)
+        begin = (0,) * axes if origin is None else tuple(operator.index(place) for place in origin)
+    except TypeError:
+        raise TypeError(f"origin and shape take {axes} whole numbers here") from None
     if len(whole) != axes or len(begin) != axes:
         raise ValueError(f"origin and shape take {axes} numbers here")
     if any(at < 0 or at + size > of for at, size, of in zip(begin, own, whole)):
@@ -181,22 +204,26 @@ class Engine:
         The NoiseModel's sigma is its standard deviation in 8-bit steps, of grey or of lightness and two colours.
         """
         params = _params(preset, settings)
-        return self._started().measure(params, _four_axes(np.asarray(array), params.depth))
+        return self._started().measure(params, _four_axes(_array(array), params.depth))
 
     def halo(self, model, *, preset=None, **settings):
         """How many pixels beyond its own place a pixel's result depends on: (rows, columns), or (layers, rows, columns)
         with depth > 0, as dask's map_overlap takes it."""
         params = _params(preset, settings)
-        layers, side = self._started().reach(params, model)
+        layers, side = self._started().reach(params, _model(model))
         return (layers, side, side) if params.depth else (side, side)
 
     def denoise(self, array, *, preset=None, model=None, origin=None, shape=None, progress=None, return_report=False,
                 **settings):
         """A copy of the array without its noise, of the same shape and type."""
-        array = np.asarray(array)
+        array = _array(array)
         params = _params(preset, settings)
         source = _four_axes(array, params.depth)
         place = _place(array, origin, shape, params.depth)
+        if model is not None:
+            _model(model)
+        if progress is not None and not callable(progress):
+            raise TypeError(f"progress takes a function, not {type(progress).__name__}")
         engine = self._started()
         if model is None:
             if origin is not None:

@@ -207,9 +207,21 @@ class Arguments(WithFolder):
             (TypeError, "arrays of int32 are not taken, those of uint8", picture.astype("int32"), {}),
             (TypeError, "arrays of complex64", picture.astype("complex64"), {}),
             (TypeError, "arrays of bool", picture > 9, {}),
+            (ValueError, "'sigma' takes float from 0 to 100", picture, {"sigma": 10**400}),
+            (ValueError, "'search' takes int from 0 to 63", picture, {"search": 10**5000}),
+            (ValueError, r"'5\\x00' is not a value of sigma", picture, {"sigma": "5\0"}),
+            (ValueError, r"'\\udc80' is not a value of device", picture, {"device": "\udc80"}),
+            (ValueError, r"there is no preset '\\udc80'", picture, {"preset": "\udc80"}),
+            (TypeError, "preset takes a name or the path of a file, not int", picture, {"preset": 5}),
+            (TypeError, "origin and shape take 2 whole numbers", picture, {"origin": 5, "shape": (60, 60)}),
+            (TypeError, "progress takes a function, not int", picture, {"progress": 5}),
+            (TypeError, "masked values are not taken", np.ma.masked_less(picture, picture.max()), {}),
         ):
-            with self.subTest(words), self.assertRaisesRegex(error, words):
+            with self.subTest(words), self.assertRaisesRegex(error, f"^[^\\n]*{words}[^\\n]*$"):
                 grainless.denoise(array, **settings)
+        for call in (lambda: grainless.halo(None), lambda: grainless.denoise(picture, model=5)):
+            with self.assertRaisesRegex(TypeError, r"^model takes a NoiseModel, as estimate\(\) gives it, not \w+$"):
+                call()
         with self.assertRaisesRegex(ValueError, "threads takes 0 to 4096, not -1"):
             grainless.Engine(threads=-1)
 
@@ -243,6 +255,25 @@ class Arguments(WithFolder):
         file.write_text("method = gone\n", encoding="utf-8")
         with self.assertRaisesRegex(ValueError, "mine.preset, line 1: 'gone' is not a value of method"):
             grainless.denoise(picture, preset=file)
+
+    def test_presets_that_are_none(self):
+        """What the command line takes, and nothing else."""
+        picture = scene(60, 60, 3)
+        strange = self.path / os.fsdecode(b"m\xff.preset")
+        strange.write_bytes(b"# \xe9\nmethod = nlm\nsearch = 9\n")
+        np.testing.assert_array_equal(grainless.denoise(picture, preset=strange), grainless.denoise(picture, **QUICK))
+        file = self.path / "mine.preset"
+        for content, words in ((b"\n" * 99999, "is not a preset"), (b"sigma = 5\0\n", "is not a preset"),
+                               (b"# nothing\n", "sets nothing"), (b"method = \xff\n", r"line 1: '\\xff' is not a value")):
+            file.write_bytes(content)
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                grainless.denoise(picture, preset=file)
+        with self.assertRaises(FileNotFoundError):
+            grainless.denoise(picture, preset=self.path / "gone.preset")
+        if hasattr(os, "mkfifo"):
+            os.mkfifo(self.path / "pipe.preset")
+            with self.assertRaisesRegex(ValueError, "pipe.preset' can't be read"):
+                grainless.denoise(picture, preset=self.path / "pipe.preset")
 
     def test_one_table(self):
         keys = [row["key"].replace("-", "_") for row in grainless.parameters()]
