@@ -11,7 +11,8 @@
 namespace grainless {
 
 // To be called first in main(): returns the arguments in UTF-8, and makes a console show it.
-// Windows' shells leave patterns (*.tif) to the program; there `count` may grow.
+// Windows' shells leave patterns (*.tif) to the program; there `count` may grow. Files that are
+// opened later never get the number of a standard stream that is closed.
 char** start_program(int& count, char** arguments);
 
 // The value of an environment variable.
@@ -20,8 +21,9 @@ std::optional<std::string> environment(const char* name);
 // The folder of the running program, without links; empty where the system doesn't tell.
 std::filesystem::path program_folder();
 
-// From now on `handler` is called when the user or the system asks the process to stop. Writing
-// above a limit of a file's size is an error then, like a full disk.
+// From now on `handler` is called when the user or the system asks the process to stop, or nobody
+// reads any more what it prints. Writing above a limit of a file's size is an error then, like a
+// full disk.
 void on_stop(void (*handler)(int));
 
 // Whether what is written there is seen at once on a screen that knows the usual control sequences.

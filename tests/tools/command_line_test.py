@@ -608,6 +608,38 @@ class Refusals(CommandLine):
                 self.assertEqual(self.names(), ["in.pgm", "large.pgm"])
 
     @posix
+    def test_closed_streams_are_no_files(self):
+        """The first file opened would take their numbers, and what is said would go into a picture."""
+        def close():
+            for number in (0, 1, 2):
+                os.close(number)
+        (self.path / "large.pgm").write_bytes(pgm(1600, 1600, bytes(1600 * 1600)))
+        process = subprocess.Popen([GRAINLESS, "large.pgm", "-o", "out.pgm", "--quality", "high", "--sigma", "60", "--device",
+                                    "cpu"], cwd=self.path, preexec_fn=close)
+        self.wait_for_handler(process.pid)
+        streams = [os.readlink(f"/proc/{process.pid}/fd/{number}") for number in (0, 1, 2)]
+        process.terminate()
+        self.assertEqual(process.wait(60), 3)
+        self.assertEqual(streams, ["/dev/null"] * 3)
+        self.assertEqual(self.names(), ["in.pgm", "large.pgm"])
+        result = self.run_program("in.pgm", "-o", "out.pgm", "--json", stdout=None, preexec_fn=lambda: os.close(1))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("standard output", result.stderr)
+
+    @posix
+    def test_who_reads_no_more_leaves_nothing_behind(self):
+        names = [f"{i}.pgm" for i in range(8)]
+        for name in names:
+            (self.path / name).write_bytes(picture(200, 200))
+        process = subprocess.Popen([GRAINLESS, *names, "-o", "out/", "--json", "--jobs", "4"], cwd=self.path, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.stderr.close()
+        self.assertIn(process.wait(60), (1, 3), errors)
+        self.assertFalse([path for path in (self.path / "out").iterdir() if path.name not in names])
+
+    @posix
     def test_what_nohup_ignores_stays_ignored(self):
         process = self.start_on_a_large_picture(
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))

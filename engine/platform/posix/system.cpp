@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/platform/system.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,7 +11,11 @@
 
 namespace grainless {
 
+// The first file that is opened takes the lowest free number: that of a closed standard output,
+// too, and what is printed would go into a picture. As before nothing can be written there.
 char** start_program(int&, char** arguments) {
+  for (int number = 0; number >= 0 && number <= STDERR_FILENO;)
+    number = open("/dev/null", O_RDONLY);
   return arguments;
 }
 
@@ -27,7 +32,7 @@ std::filesystem::path program_folder() {
 void on_stop(void (*handler)(int)) {
   struct sigaction action{}, before{};
   action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
     // What nohup and shells' background jobs ignore stays ignored.
     sigaction(signal, nullptr, &before);
     action.sa_handler = before.sa_handler == SIG_IGN ? SIG_IGN : handler;
