@@ -217,6 +217,15 @@ class Result(CommandLine):
         (self.path / "list").write_text("\n")
         self.refuse("--list", "list", "-o", "out/", words=["INPUT"])
 
+    def test_lists_that_are_none(self):
+        """One name a line: neither find's -print0 nor UTF-16, of which the first name would be taken for all."""
+        self.make_batch()
+        (self.path / "list").write_bytes(b"\xef\xbb\xbfa.pgm\nb.pgm\n")
+        self.assertEqual(self.outputs_of(self.denoise("--list", "list", "-o", "out/", "--json")), ["a", "b"])
+        for content in (b"a.pgm\0b.pgm", b"a.pgm\n./b.pgm\0./c.pgm\0", "a.pgm\n".encode("utf-16-le")):
+            (self.path / "list").write_bytes(content)
+            self.refuse("--list", "list", "-o", "out/", words=["'list' is no list", "NUL"])
+
     def test_parts_make_the_whole(self):
         names = self.make_batch()
         parts = [self.outputs_of(self.denoise("a.pgm", "--list", "list", "-o", "out/", "--json", "--part", f"{i}/3"))
@@ -475,6 +484,34 @@ class Presets(CommandLine):
 
 
 class Refusals(CommandLine):
+    def test_empty_values(self):
+        """A script's variable that was never set must not mean that nothing was asked for."""
+        for option in ("--preset", "--reference", "--list", "--part", "--add-noise", "--seed", "--metrics", "--threads", "--jobs",
+                       "--host-memory", "--sigma", "--method", "--device"):
+            with self.subTest(option=option):
+                self.refuse("in.pgm", "-o", "out.pgm", option, "", words=[option[2:], "empty"])
+        self.refuse("in.pgm", "-o", "", words=["output", "empty"])
+        self.refuse("estimate", "in.pgm", "--seed", "", words=["seed", "empty"])
+
+    def test_numbers_are_written_as_parameters_are(self):
+        for option in ("--threads", "--jobs", "--host-memory", "--seed", "--add-noise", "--sigma"):
+            for value in ("0x10", "010", "1_0", "1'0", "true", "+5", " 5", "5 ", "5,0"):
+                if (option, value) == ("--sigma", "010"):
+                    continue
+                with self.subTest(option=option, value=value):
+                    self.refuse("in.pgm", "-o", "out.pgm", option, value, words=[option[2:], value.strip()])
+        self.denoise("in.pgm", "-o", "out.pgm", "--threads", "0", "--jobs", "10", "--add-noise", "1e1", "--seed", str(2**64 - 1))
+
+    @posix
+    def test_names_in_brackets_are_names(self):
+        for name in ("[in]", "[a,b]", "in", "a", "b", "{}"):
+            (self.path / name).write_bytes(picture(seed=len(name)))
+        names = ["[in]", "[a,b]", "{}"]
+        result = self.denoise(*names, "-o", "clean-{}.pgm", "--json")
+        self.assertEqual([json.loads(line)["input"] for line in result.stdout.splitlines()], names)
+        self.refuse("in.pgm", "-o", "[x]", words=["'[x]' has no known extension"])
+        self.assertTrue(self.run_program("metrics", "[in]", "[a,b]").stdout.startswith("PSNR"))
+
     def test_bad_parameters(self):
         for args, word in ((["--method", "median"], "median"), (["--sigma", "101"], "sigma"),
                            (["--sigma", "-5"], "sigma"), (["--sigma", "nan"], "sigma"),

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <string_view>
 
 #include "engine/boundary/status.h"
 #include "engine/platform/file.h"
@@ -17,9 +18,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> read_lines(std::istream& stream) {
+// Without the mark that editors of Windows begin UTF-8 with. A name ends at a NUL byte, as of
+// find's -print0 or in UTF-16: the first of a line would be taken for all.
+std::vector<std::string> read_lines(std::istream& stream, const std::string& path) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) {
+    if (lines.empty() && line.starts_with(kMark)) line.erase(0, kMark.size());
+    if (line.find('\0') != std::string::npos) {
+      fail_file(path, "is no list of names, one a line: it holds NUL bytes");
+    }
     if (line.ends_with('\r')) line.pop_back();
     if (!line.empty()) lines.push_back(line);
   }
@@ -41,10 +49,10 @@ bool parse_number(std::string_view text, int64_t& number) {
 }  // namespace
 
 std::vector<std::string> read_list(const std::string& path) {
-  if (path == "-") return read_lines(std::cin);
+  if (path == "-") return read_lines(std::cin, path);
   const InputFile opened(path);  // says why it can't be read
   std::ifstream stream{fs::path(path)};
-  std::vector<std::string> lines = read_lines(stream);
+  std::vector<std::string> lines = read_lines(stream, path);
   if (stream.bad()) fail_errno(path, "read");
   return lines;
 }

@@ -41,6 +41,7 @@ void add_host_memory(CLI::App& app, int32_t& mebibytes) {
                  wrapped("Most of the computer's memory for a picture's pixels; larger ones pass "
                          "through in bands of rows, from TIFF to TIFF or PNG; default 1024",
                          kHelpWidth))
+      ->check(check_decimal)
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("MIB");
 }
@@ -69,6 +70,7 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
       ->required()
       ->type_name("OUTPUT");
   app.add_option("--threads", options.threads, "Threads of the CPU; 0: one a core")
+      ->check(check_decimal)
       ->check(CLI::Range(0, 4096))
       ->type_name("COUNT");
   add_host_memory(app, options.host_memory);
@@ -83,9 +85,11 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
                  text("Add white Gaussian noise of this standard deviation (8-bit steps) first, "
                       "in float and without clipping, and measure PSNR against the picture "
                       "before."))
+      ->check(check_decimal)
       ->type_name("SIGMA")
       ->group("Measuring");
   app.add_option("--seed", options.seed, "Chooses the noise that is added; default 1")
+      ->check(check_decimal)
       ->type_name("N")
       ->group("Measuring");
   add_metrics_option(app, options.metrics);
@@ -108,6 +112,7 @@ void add_batch_options(CLI::App& app, DenoiseOptions& options) {
                  text("Pictures that are denoised at the same time, each with its own memory; "
                       "default 1. More keep fast cards busy with small pictures, and take no "
                       "more threads."))
+      ->check(check_decimal)
       ->check(CLI::Range(1, 64))
       ->type_name("COUNT")
       ->group("Batches");
@@ -184,14 +189,17 @@ int estimate_main(int argc, char** argv) {
                       "noise that texture may look like, too."))
       ->type_name("KIND");
   app.add_option("--threads", options.threads, "Threads; 0: one a core")
+      ->check(check_decimal)
       ->check(CLI::Range(0, 4096))
       ->type_name("COUNT");
   add_host_memory(app, options.host_memory);
   app.add_option("--add-noise", options.noise_sigma,
                  text("Add white Gaussian noise of this standard deviation first, in float."))
+      ->check(check_decimal)
       ->check(CLI::Range(0.0, 1000.0))
       ->type_name("SIGMA");
   app.add_option("--seed", options.seed, "Chooses the noise that is added; default 1")
+      ->check(check_decimal)
       ->type_name("N");
   int code = 0;
   return parse_command_line(app, argc, argv, code) ? run_estimate(options) : code;

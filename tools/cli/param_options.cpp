@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <sstream>
 
@@ -31,7 +32,33 @@ std::string range_text(const ParamSpec& spec) {
   return text.str();
 }
 
+// CLI11 takes "[a,b]" for two values, and a name may be written so. One that ends otherwise is one:
+// with a NUL, which no argument has, until accept() takes it off.
+std::vector<std::string> protected_arguments(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = argc - 1; i > 0; --i) {  // CLI11 wants the last one first
+    std::string& argument = arguments.emplace_back(argv[i]);
+    if (argument.starts_with('[') && argument.ends_with(']')) argument += '\0';
+  }
+  return arguments;
+}
+
+// An empty value is a script's variable that was never set: without it another thing would be done.
+std::string accept(std::string& value) {
+  if (value.ends_with('\0')) value.pop_back();
+  return value.empty() ? "takes a value, and an empty one was given" : "";
+}
+
 }  // namespace
+
+std::string check_decimal(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, number);
+  const bool octal = text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+  const bool good = result.ec == std::errc{} && result.ptr == end && !octal;
+  return good ? "" : "takes a decimal number, and '" + text + "' is none";
+}
 
 bool is_given(const GivenParams& given, const std::string& key) {
   return std::any_of(given.begin(), given.end(),
@@ -89,8 +116,9 @@ bool parse_command_line(CLI::App& app, int argc, char** argv, int& code) {
   app.allow_windows_style_options(false);  // /name is a path there, too
   app.get_formatter()->column_width(kHelpColumn);
   const std::string program = app.get_name();
+  for (CLI::Option* option : app.get_options()) option->transform(CLI::Validator(accept, ""));
   try {
-    app.parse(argc, argv);
+    app.parse(protected_arguments(argc, argv));
     return true;
   } catch (const CLI::Success& success) {  // --help, --version
     code = app.exit(success);

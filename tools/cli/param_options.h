@@ -30,6 +30,10 @@ Params params_from(const GivenParams& given, const Settings& preset = {});
 // One sentence for each given parameter that has no effect beside the others.
 std::vector<std::string> unused_params(const Params& params, const GivenParams& given);
 
+// What is wrong with a number as it is written, for CLI::Option::check(): CLI11 alone takes 0x10,
+// 1_000, 010 for eight and true, too. Empty for those that are written as parameters are.
+std::string check_decimal(const std::string& text);
+
 // Runs CLI11's parser and prints help, version or what is wrong with the arguments. False: the
 // program ends here, with `code`.
 bool parse_command_line(CLI::App& app, int argc, char** argv, int& code);
