@@ -512,6 +512,16 @@ class Refusals(CommandLine):
         self.refuse("in.pgm", "-o", "[x]", words=["'[x]' has no known extension"])
         self.assertTrue(self.run_program("metrics", "[in]", "[a,b]").stdout.startswith("PSNR"))
 
+    @posix
+    def test_names_end_no_line(self):
+        name = "a\nb\x1b[31m.pgm"
+        (self.path / name).write_bytes(picture())
+        for result in (self.denoise(name, "-o", "out.pgm"), self.run_program("x\ny.pgm", "-o", "out.pgm"),
+                       self.run_program("estimate", "x\ny.pgm"), self.run_program("metrics", "x\ny.pgm", "in.pgm")):
+            self.assertNotIn("\x1b", result.stderr)
+            lines = [line for line in result.stderr.splitlines() if "GPU support" not in line]
+            self.assertEqual(len(lines), 1, result.stderr)
+
     def test_bad_parameters(self):
         for args, word in ((["--method", "median"], "median"), (["--sigma", "101"], "sigma"),
                            (["--sigma", "-5"], "sigma"), (["--sigma", "nan"], "sigma"),
@@ -675,6 +685,25 @@ class Refusals(CommandLine):
         process.stderr.close()
         self.assertIn(process.wait(60), (1, 3), errors)
         self.assertFalse([path for path in (self.path / "out").iterdir() if path.name not in names])
+
+    @posix
+    def test_progress_takes_one_line_of_a_terminal(self):
+        import pty
+        terminal, end = pty.openpty()
+        name = "a rather long name of a photograph " * 4 + ".pgm"
+        (self.path / name).write_bytes(picture(300, 300))
+        process = subprocess.Popen([GRAINLESS, "--quality", "high", name, "-o", "out.pgm"], cwd=self.path, stderr=end)
+        os.close(end)
+        said = b""
+        with contextlib.suppress(OSError):  # Linux' word for its end
+            while part := os.read(terminal, 65536):
+                said += part
+        os.close(terminal)
+        self.assertEqual(process.wait(60), 0, said)
+        shown = [part for part in said.split(b"\r\x1b[K") if b" % " in part]
+        self.assertTrue(shown)
+        for part in shown:
+            self.assertRegex(part, rb"^\x1b\[\?7l *\d+ % [^\r\n]*\x1b\[\?7h$")  # cut at the screen's edge
 
     @posix
     def test_what_nohup_ignores_stays_ignored(self):

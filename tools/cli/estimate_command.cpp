@@ -8,6 +8,7 @@
 #include "engine/noise/impulses.h"
 #include "engine_setup.h"
 #include "json_report.h"
+#include "progress_line.h"
 #include "tools/image_io/encoding.h"
 #include "tools/noise.h"
 
@@ -20,7 +21,7 @@ struct Estimated {
 };
 
 void tell(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", one_line(note).c_str());
 }
 
 Estimated estimate(Engine& engine, ThreadPool& pool, const std::string& input, const Params& params,
@@ -89,7 +90,7 @@ int run_estimate(const EstimateOptions& options) {
         guard([&] { estimated = estimate(engine, pool, input, params, options); });
     if (status.code() == ErrorCode::kCancelled) throw_if_failed(status);
     if (!status.ok()) {
-      std::fprintf(stderr, "grainless: %s\n", status.message().c_str());
+      std::fprintf(stderr, "grainless: %s\n", one_line(status.message()).c_str());
       if (code == 0) code = exit_code(status.code());
       continue;
     }

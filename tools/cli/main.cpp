@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -14,6 +15,7 @@
 #include "estimate_command.h"
 #include "metrics_command.h"
 #include "preset_option.h"
+#include "progress_line.h"
 
 namespace {
 
@@ -28,9 +30,11 @@ constexpr char kFooter[] =
 // On one line. Takes no memory: there may be none.
 int fail(std::string_view reason, int code) {
   std::fputs("grainless: ", stderr);
-  for (size_t end = reason.find('\n'); end != std::string_view::npos; end = reason.find('\n')) {
-    std::fprintf(stderr, "%.*s ", static_cast<int>(end), reason.data());
-    reason.remove_prefix(end + 1);
+  for (auto end = std::ranges::find_if(reason, is_control); end != reason.end();
+       end = std::ranges::find_if(reason, is_control)) {
+    const auto length = static_cast<size_t>(end - reason.begin());
+    std::fprintf(stderr, "%.*s ", static_cast<int>(length), reason.data());
+    reason.remove_prefix(length + 1);
   }
   std::fprintf(stderr, "%.*s\n", static_cast<int>(reason.size()), reason.data());
   return code;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "progress_line.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "engine/platform/system.h"
 
@@ -9,8 +11,15 @@ namespace grainless::tools {
 namespace {
 
 constexpr char kErase[] = "\r\033[K";
+// What is longer than the screen is wide is cut: a line that wraps can't be erased.
+constexpr char kCut[] = "\033[?7l", kWrap[] = "\033[?7h";
 
 }  // namespace
+
+std::string one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), is_control, ' ');
+  return text;
+}
 
 ProgressLine::ProgressLine() : terminal_(is_terminal(stderr)) {}
 
@@ -18,10 +27,10 @@ ProgressLine::~ProgressLine() {
   clear();
 }
 
-void ProgressLine::start(const std::string& what) {
+void ProgressLine::start(std::string what) {
   {
     const std::lock_guard lock(mutex_);
-    what_ = what;
+    what_ = one_line(std::move(what));
   }
   update(0);
 }
@@ -32,13 +41,13 @@ void ProgressLine::update(double fraction) {
   const int percent = static_cast<int>(100 * fraction);
   if (percent == shown_) return;
   shown_ = percent;
-  std::fprintf(stderr, "%s%s %3d %%", kErase, what_.c_str(), percent);
+  std::fprintf(stderr, "%s%s%3d %% %s%s", kErase, kCut, percent, what_.c_str(), kWrap);
   std::fflush(stderr);
 }
 
-void ProgressLine::say(const std::string& text) {
+void ProgressLine::say(std::string text) {
   clear();
-  std::fprintf(stderr, "grainless: %s\n", text.c_str());
+  std::fprintf(stderr, "grainless: %s\n", one_line(std::move(text)).c_str());
 }
 
 void ProgressLine::clear() {

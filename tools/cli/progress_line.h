@@ -6,15 +6,24 @@
 
 namespace grainless::tools {
 
+// Whether a name of a file, which may hold any, would end a line by it or give the terminal an
+// order.
+inline bool is_control(char c) {
+  return (c >= 0 && c < ' ') || c == 0x7f;
+}
+
+// With blanks for such.
+std::string one_line(std::string text);
+
 // What happens, on stderr: a line that renews itself on a terminal, and lines that stay.
 class ProgressLine {
  public:
   ProgressLine();
   ~ProgressLine();
 
-  void start(const std::string& what);  // what the following update()s belong to
-  void update(double fraction);         // from any thread
-  void say(const std::string& text);    // "grainless: TEXT" and stays
+  void start(std::string what);  // what the following update()s belong to
+  void update(double fraction);  // from any thread
+  void say(std::string text);    // "grainless: TEXT" and stays
   void clear();
 
  private:
