@@ -57,8 +57,8 @@ class NewFile {
   // To write and read; nullptr when it could not be made.
   FILE* stream() const { return stream_.get(); }
   bool clear();  // as if nothing had been written
-  // Brings all to the disk and gives it its name at once, and the permissions of the file that it
-  // replaces or else those of any new file. stream() is closed then.
+  // Brings all to the disk and gives it its name at once, and owner and permissions of the file
+  // that it replaces or else those of any new file. stream() is closed then.
   bool give_name();
 
  private:

@@ -389,6 +389,17 @@ class Result(CommandLine):
         self.assertIn("out/b.pgm", result.stderr)
         self.assertEqual(self.names(), ["a.pgm", "b.pgm", "c.pgm", "in.pgm", "out/a.pgm", "out/c.pgm"])
 
+    @posix
+    def test_a_replaced_file_keeps_its_owner(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root may give files away")
+        (self.path / "out.pgm").write_bytes(b"old")
+        os.chown(self.path / "out.pgm", 1234, 2345)
+        (self.path / "out.pgm").chmod(0o640)
+        self.denoise("in.pgm", "-o", "out.pgm")
+        info = (self.path / "out.pgm").stat()
+        self.assertEqual((info.st_uid, info.st_gid, info.st_mode & 0o7777), (1234, 2345, 0o640))
+
     def test_replaces_an_older_result(self):
         (self.path / "out.pgm").write_bytes(b"old")
         self.denoise("in.pgm", "-o", "out.pgm")

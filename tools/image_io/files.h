@@ -49,8 +49,8 @@ std::string resolve_links(const std::string& path);
 // Writes beside `path` under a temporary name that nobody can guess, for nobody else to read;
 // commit() brings the content to the disk and gives it its name. Without commit() the temporary
 // file goes away and what stood at `path` is as it was; one that a killed run has left goes away
-// with the next file that is written to the folder. Keeps the permissions of the file that it
-// replaces, and symbolic links to it.
+// with the next file that is written to the folder. Keeps owner and permissions of the file that
+// it replaces, and symbolic links to it.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);

@@ -34,10 +34,21 @@ mode_t process_umask() {
   return kStrict;
 }
 
-mode_t permissions_for(const std::string& target) {
+// Gives a file that is to replace the one at `target` what a program that writes into that would
+// leave as it is: its owner and group, as far as this user may give files away, and its
+// permissions; or those of any new file. Not every file system knows them: that is no reason to
+// lose a picture.
+void take_after(const std::string& target, int descriptor) {
   struct stat info;
-  if (stat(target.c_str(), &info) == 0) return info.st_mode & 07777;
-  return 0666 & ~process_umask();
+  if (stat(target.c_str(), &info) != 0) {
+    (void)!fchmod(descriptor, 0666 & ~process_umask());
+    return;
+  }
+  constexpr auto kSameOwner = static_cast<uid_t>(-1);
+  if (fchown(descriptor, info.st_uid, info.st_gid) != 0) {
+    (void)!fchown(descriptor, kSameOwner, info.st_gid);
+  }
+  (void)!fchmod(descriptor, info.st_mode & 0777);
 }
 
 void sync_folder(const std::string& folder) {
@@ -168,8 +179,7 @@ bool NewFile::give_name() {
   if (std::fflush(stream()) != 0) return false;
   const int descriptor = fileno(stream());
   const std::string folder = folder_of(target_);  // while there is time to fail
-  // Not every file system knows permissions: what it makes of them is no reason to lose a picture.
-  (void)!fchmod(descriptor, permissions_for(target_));
+  take_after(target_, descriptor);
   if (fsync(descriptor) != 0) return false;
   // Closing gives up the lock: by then no other run may take the file for one that was left.
   if (std::rename(name_.c_str(), target_.c_str()) != 0) return false;
