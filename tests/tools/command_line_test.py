@@ -261,6 +261,14 @@ class Result(CommandLine):
         self.refuse(*batch[:-2], "--resume", "--depth", "3", words=["--resume"])
         self.refuse(*batch[:-2], "--part", "1/2", "--depth", "3", words=["--part"])
 
+    def test_a_single_picture_that_is_left_out_is_told(self):
+        single = ["in.pgm", "-o", "out.pgm", "--json"]
+        self.denoise(*single)
+        for option, words in (("--resume", "0 done, 1 up to date"), ("--part=2/2", "0 done")):
+            result = self.denoise(*single, option)
+            self.assertEqual(result.stdout, "")
+            self.assertIn(words, result.stderr)
+
     def test_resume_after_a_kill(self):
         """What is written is whole, and what isn't is done by the next run."""
         names = [f"{i}.pgm" for i in range(30)]

@@ -91,10 +91,7 @@ std::vector<Job> plan_jobs(const DenoiseOptions& options, size_t& up_to_date) {
   return jobs;
 }
 
-// A single picture's own line says it all.
-void say_result(Batch& batch, size_t up_to_date, const DenoiseOptions& options,
-                ProgressLine& progress) {
-  if (options.inputs.size() < 2) return;
+void say_result(Batch& batch, size_t up_to_date, ProgressLine& progress) {
   BatchResult result = batch.result();
   result.skipped = up_to_date;
   for (const std::string& line : result_lines(result)) progress.say(line);
@@ -110,13 +107,15 @@ int run_batch(const DenoiseOptions& options, const Params& params, ProgressLine&
   const Batch::Report tell = [&](const Job& job, const Outcome& outcome) {
     report(options, job, outcome, said, progress);
   };
+  // A single picture's own line says it all.
+  const bool alone = options.inputs.size() < 2 && !jobs.empty();
   Batch batch(denoiser, jobs, progress, tell, static_cast<size_t>(options.jobs));
   try {
     const int code = batch.run();
-    say_result(batch, up_to_date, options, progress);
+    if (!alone) say_result(batch, up_to_date, progress);
     return code;
   } catch (const Error&) {  // cancelled
-    say_result(batch, up_to_date, options, progress);
+    if (!alone) say_result(batch, up_to_date, progress);
     throw;
   }
 }
