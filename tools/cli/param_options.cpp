@@ -112,11 +112,13 @@ Params params_from(const GivenParams& given, const Settings& preset) {
 }
 
 bool parse_command_line(CLI::App& app, int argc, char** argv, int& code) {
-  app.set_version_flag("--version", version_text);
+  if (app.get_version_ptr() == nullptr) {  // the first time
+    app.set_version_flag("--version", version_text);
+    for (CLI::Option* option : app.get_options()) option->transform(CLI::Validator(accept, ""));
+  }
   app.allow_windows_style_options(false);  // /name is a path there, too
   app.get_formatter()->column_width(kHelpColumn);
   const std::string program = app.get_name();
-  for (CLI::Option* option : app.get_options()) option->transform(CLI::Validator(accept, ""));
   try {
     app.parse(protected_arguments(argc, argv));
     return true;
