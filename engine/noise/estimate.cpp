@@ -238,6 +238,28 @@ bool chroma_is_intact(const Measured* m) {
   });
 }
 
+// What a scan's or a clean photograph's colours hold becomes coarse when it is rotated,
+// straightened or made smaller, as a camera's noise is. But that is in all of the picture and more
+// than a scan's grain, or in strong colours, or nothing of the finest band is left. Of 427 such
+// pictures in which luma seemed to hold coarse noise 67 are left, 43 of them through JPEG again; of
+// 280 of PolyU, RNI15 and simulated cameras seven are missed, small crops.
+bool chroma_is_a_cameras(const Measured* m) {
+  constexpr double kLeastLowest = 0.7, kMoreThanGrain = 1.25;
+  constexpr double kEmpty = 0.12, kStaysCoarse = 0.85, kMoreThanRounding = 0.47;
+  constexpr double kStrong = 3.3, kMostCoarse = 0.6;
+  const Measured &luma = m[0], &u = m[1], &v = m[2];
+  const auto lowest = [](const Measured& c) { return c.flat.lowest / c.flat.sigma[0]; };
+  const bool everywhere = std::min(lowest(u), lowest(v)) > kLeastLowest;
+  if (everywhere && v.flat.sigma[0] > kMoreThanGrain) return true;
+  // JPEG keeps nothing of the finest band; what a camera has cleaned doesn't fall with resolution.
+  if (std::max(u.fine.sigma, v.fine.sigma) < kEmpty) {
+    return v.region.coarse >= kStaysCoarse * v.region.calm;
+  }
+  return v.fine.sigma >= kMoreThanRounding ||
+         (std::min(u.flat.sigma[0], v.flat.sigma[0]) > kStrong &&
+          luma.region.coarse < kMostCoarse * luma.region.calm);
+}
+
 enum class Coarse { kNone, kSome, kSure };
 
 // Colour tells that there is noise; how much luma shows isn't that alone where texture is
@@ -264,6 +286,7 @@ Coarse judge_coarse(const Measured* m) {
   if (luma > std::min(kMost, 1.25 * (3.0 + 3.0 * chroma)) || chroma_is_intact(m)) {
     return Coarse::kNone;
   }
+  if (!chroma_is_a_cameras(m)) return Coarse::kNone;
   // Coarse noise would show in the calmest patches, too.
   const bool clean_patches = m[0].fine.sigma > 0 && m[0].fine.texture < kMostPatchTexture;
   if (clean_patches || is_all_texture(m[0])) return Coarse::kNone;
