@@ -537,6 +537,28 @@ TEST(NoiseEstimate, AMountOfOneColourSaysNothingOfThePhotographInIt) {
   }
 }
 
+// A scan's grain becomes coarse when the picture is straightened, as a camera's noise is.
+TEST(NoiseEstimate, GrainOfAStraightenedPictureIsNotTakenForACamerasNoise) {
+  Picture scan = draw(3, 400, 320, [](int32_t x, int32_t y, int32_t c) {
+    return textured(x, y, c) + 6 * std::sin(1.9 * x + 0.3 * c) * std::sin(1.7 * y);
+  });
+  add_noise(scan, 1.4, 5);
+  const auto between = [&](double x, double y, int32_t c) {
+    const auto left = static_cast<int32_t>(x), top = static_cast<int32_t>(y);
+    const double right = x - left, down = y - top;
+    return 255 *
+           std::lerp(std::lerp(scan.at(left, top, c), scan.at(left + 1, top, c), right),
+                     std::lerp(scan.at(left, top + 1, c), scan.at(left + 1, top + 1, c), right),
+                     down);
+  };
+  const Picture straight = draw(3, 360, 280, [&](int32_t x, int32_t y, int32_t c) {
+    return between(15 + x - 0.035 * y, 5 + y + 0.035 * x, c);
+  });
+  const NoiseModel noise = estimate_bytes(straight);
+  EXPECT_LE(noise.sigma[0][0], 2.8f);
+  EXPECT_LE(std::max(noise.sigma[0][1], noise.sigma[0][2]), 1.0f);
+}
+
 // As most scans and JPEG files have them: 256 colours at most, which are no palette's.
 TEST(NoiseEstimate, BlackAndWhiteInThreeEqualChannelsIsMeasuredAsGrey) {
   Picture grey = draw(1, 320, 256, [](int32_t x, int32_t y, int32_t) { return textured(x, y, 0); });

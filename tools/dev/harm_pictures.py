@@ -266,6 +266,28 @@ def drawn():
         yield "fractal", f"{name}-1.0-weak", fractal(17, 1.0, 12, colour)
 
 
+def straightened(picture):
+    """Rotated by two degrees, without what became of the borders."""
+    image = Image.fromarray(picture)
+    border = round(0.06 * min(image.size))
+    turned = image.rotate(2, Image.Resampling.BICUBIC)
+    return numpy.array(turned.crop((border, border, image.width - border, image.height - border)))
+
+
+def in_perspective(picture):
+    """As if falling lines had been set upright."""
+    image = Image.fromarray(picture)
+    shares = (1, 0.05, 0, 0.02, 1.03, 0, 0.0001, 0.0001)
+    made = image.transform(image.size, Image.Transform.PERSPECTIVE, shares, Image.Resampling.BICUBIC)
+    return numpy.array(made.crop((0, 0, round(0.85 * image.width), round(0.85 * image.height))))
+
+
+def vignetted(picture):
+    y, x = numpy.mgrid[-1 : 1 : picture.shape[0] * 1j, -1 : 1 : picture.shape[1] * 1j]
+    light = numpy.clip(1.2 - 0.8 * (x * x + y * y), 0, 1)
+    return to_bytes(picture * (light if picture.ndim == 2 else light[..., None]))
+
+
 def made_from(name, picture):
     """Of one photograph, in colour or grey."""
     for quality in (30, 50, 75, 90, 95):
@@ -276,6 +298,12 @@ def made_from(name, picture):
     yield "half-jpeg85", name, jpeg(resized(picture, 0.5), 85)
     yield "enlarged", name, resized(picture, 2, Image.Resampling.BICUBIC)
     yield "enlarged-nearest", name, resized(picture, 2, Image.Resampling.NEAREST)
+    yield "smaller", name, resized(picture, 0.8, Image.Resampling.BICUBIC)
+    yield "larger", name, resized(picture, 1.1, Image.Resampling.BICUBIC)
+    yield "straightened", name, straightened(picture)
+    yield "straightened-jpeg92", name, jpeg(straightened(picture), 92)
+    yield "perspective", name, in_perspective(picture)
+    yield "vignetted", name, vignetted(picture)
     yield "sharpened", name, filtered(picture, ImageFilter.UnsharpMask(1.0, 150, 0))
     yield "sharpened-half", name, filtered(resized(picture, 0.5), ImageFilter.UnsharpMask(1.0, 100, 0))
     yield "denoised", name, smoothed(picture)
