@@ -149,8 +149,7 @@ void measure_all_tones(const std::vector<LayerPair>& near, float found, NoiseMod
   noise.told_tones = measure_tones(near, unmoved, noise);
   if (noise.told_tones == 0 && noise.still) {
     // So coarse that no square of it seems to stand still.
-    noise.told_tones = measure_tones(
-        near, [](SquareState) { return true; }, noise);
+    noise.told_tones = measure_tones(near, [](SquareState) { return true; }, noise);
   }
   std::copy_n(noise.tones, kNoiseTones, noise.layer_tones);
   if (noise.told_tones > 0) return;

@@ -102,7 +102,8 @@ bool is_left_noise(Blocks blocks) {
       [](const PairBlock* x, const PairBlock* y) { return x->structure < y->structure; });
   const auto first = blocks.begin(), end = blocks.end();
   return median_of(first, end, quarter) < kMostAtQuarter * median_of(first, end, fine) &&
-         median_of(first, end, [](const Left& left) { return left.kurtosis; }) < kMostKurtosis &&
+         median_of(
+             first, end, [](const Left& left) { return left.kurtosis; }) < kMostKurtosis &&
          left_of(blocks, 0, 0, kMostBlocks) <= kMostVariance * left_of(blocks, 0, 0, 0.5) &&
          median_of(first, middle, fine) > kLeastInFlat * median_of(middle, end, fine);
 }

@@ -14,12 +14,12 @@ std::vector<Draw> simpler(const Draw& draw) {
     change(step);
     if (text_of(step) != text_of(draw)) steps.push_back(step);
   };
-  for (int32_t Draw::*side : {&Draw::width, &Draw::height}) {
+  for (int32_t Draw::* side : {&Draw::width, &Draw::height}) {
     add([side](Draw& d) { d.*side = (d.*side + 1) / 2; });
     add([side](Draw& d) { d.*side = std::max(1, d.*side - 1); });
   }
   add([](Draw& d) { d.layers = d.layers > 0 ? (d.layers + 1) / 2 : 0; });
-  for (int32_t Draw::*word :
+  for (int32_t Draw::* word :
        {&Draw::padding, &Draw::spoiled, &Draw::alpha, &Draw::range, &Draw::frame, &Draw::toning}) {
     add([word](Draw& d) { d.*word = 0; });
   }
