@@ -14,8 +14,9 @@ namespace grainless {
 // The first file that is opened takes the lowest free number: that of a closed standard output,
 // too, and what is printed would go into a picture. As before nothing can be written there.
 char** start_program(int&, char** arguments) {
-  for (int number = 0; number >= 0 && number <= STDERR_FILENO;)
-    number = open("/dev/null", O_RDONLY);
+  int number = 0;
+  while (number >= 0 && number <= STDERR_FILENO) number = open("/dev/null", O_RDONLY);
+  if (number > STDERR_FILENO) close(number);
   return arguments;
 }
 
@@ -30,7 +31,8 @@ std::filesystem::path program_folder() {
 }
 
 void on_stop(void (*handler)(int)) {
-  struct sigaction action{}, before{};
+  struct sigaction action {
+  }, before{};
   action.sa_flags = SA_RESTART;
   for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
     // What nohup and shells' background jobs ignore stays ignored.
