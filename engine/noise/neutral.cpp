@@ -16,7 +16,7 @@ bool is_grey(const SampleTile& tile, size_t at) {
   return std::abs(tile.plane[0][1][at]) <= kNeutral && std::abs(tile.plane[0][2][at]) <= kNeutral;
 }
 
-// Sums over the pixels of an piece of the luma range.
+// Sums over the pixels of a piece of the luma range.
 struct Tone {
   double pixels = 0, y = 0, yy = 0, c[2] = {}, cc[2] = {}, yc[2] = {};
 
@@ -52,41 +52,54 @@ bool is_in_tone(const SampleTile& tile, size_t at) {
   return (tile.state[at] & (kInvalid | kClipped)) == 0;
 }
 
-ToneCurve curve_over_luma(const Sample& sample) {
-  ToneCurve curve;
-  for (const SampleTile& tile : sample.tiles) {
-    for (size_t i = 0; i < tile.state.size(); ++i) {
-      if (!is_in_tone(tile, i)) continue;
-      const auto piece = static_cast<int32_t>(tile.plane[0][0][i] / kLumaOfGrey / 8);
-      curve[std::clamp<int32_t>(piece, 0, curve.size() - 1)].add(tile, i);
-    }
+void add_tile(const SampleTile& tile, ToneCurve& curve) {
+  for (size_t i = 0; i < tile.state.size(); ++i) {
+    if (!is_in_tone(tile, i)) continue;
+    const auto piece = static_cast<int32_t>(tile.plane[0][0][i] / kLumaOfGrey / 8);
+    curve[std::clamp<int32_t>(piece, 0, curve.size() - 1)].add(tile, i);
   }
-  return curve;
 }
 
-// Whether chroma lies on the curve. Rounding of three channels leaves 0.29; noise of colour that is
-// no stronger is none.
-bool is_followed(const ToneCurve& curve) {
-  constexpr double kMostLeft = 0.5;
-  double pixels = 0, left[2] = {};
+double pixels_of(const ToneCurve& curve) {
+  double pixels = 0;
+  for (const Tone& tone : curve) pixels += tone.pixels;
+  return pixels;
+}
+
+// Sum of squares by which either chroma misses the curve: more with every pixel.
+double left_of(const ToneCurve& curve) {
+  double left[2] = {};
   for (const Tone& tone : curve) {
     if (tone.pixels == 0) continue;
-    pixels += tone.pixels;
     for (int32_t k = 0; k < 2; ++k) left[k] += tone.left(k);
   }
-  return std::max(left[0], left[1]) <= kMostLeft * kMostLeft * pixels;
+  return std::max(left[0], left[1]);
+}
+
+// Where chroma lies on it. Rounding of three channels leaves 0.29; noise of colour that is no
+// stronger is none.
+std::optional<ToneCurve> curve_over_luma(const Sample& sample) {
+  constexpr double kMostLeft = 0.5 * 0.5;
+  double all = 0;
+  for (const SampleTile& tile : sample.tiles) all += static_cast<double>(tile.state.size());
+  ToneCurve curve;
+  for (const SampleTile& tile : sample.tiles) {
+    add_tile(tile, curve);
+    if (left_of(curve) > kMostLeft * all) return std::nullopt;  // a colour photograph's first tile
+  }
+  const double pixels = pixels_of(curve);
+  if (pixels == 0 || left_of(curve) > kMostLeft * pixels) return std::nullopt;
+  return curve;
 }
 
 // Of half of the pixels chroma k is steeper: where one channel is clipped it is very steep.
 float median_slope(const ToneCurve& curve, int32_t k) {
   std::vector<std::pair<double, double>> pieces;
-  double pixels = 0;
   for (const Tone& tone : curve) {
-    if (tone.pixels == 0) continue;
-    pixels += tone.pixels;
-    pieces.emplace_back(std::abs(tone.slope(k)), tone.pixels);
+    if (tone.pixels > 0) pieces.emplace_back(std::abs(tone.slope(k)), tone.pixels);
   }
   std::sort(pieces.begin(), pieces.end());
+  const double pixels = pixels_of(curve);
   double flatter = 0;
   for (const auto& [slope, count] : pieces) {
     flatter += count;
@@ -118,9 +131,9 @@ bool is_neutral(const Sample& sample) {
 std::optional<Toning> find_toning(const Sample& sample) {
   if (sample.channels != 3) return std::nullopt;
   if (is_neutral(sample)) return Toning{};
-  const ToneCurve curve = curve_over_luma(sample);
-  if (!is_followed(curve)) return std::nullopt;
-  return Toning{{1, median_slope(curve, 0), median_slope(curve, 1)}};
+  const std::optional<ToneCurve> curve = curve_over_luma(sample);
+  if (!curve) return std::nullopt;
+  return Toning{{1, median_slope(*curve, 0), median_slope(*curve, 1)}};
 }
 
 Sample grey_sample(const Sample& sample) {

@@ -15,7 +15,7 @@ inline constexpr float kLumaOfGrey = 1.73205081f;  // luma of a grey of 1
 // Whether 99 % of the pixels are grey, as a scanned photograph's are beside a coloured stamp.
 bool is_neutral(const Sample& sample);
 
-// How much chroma rises with luma, root mean square over all pixels. 0 in black-and-white pictures.
+// How much chroma rises with luma, or falls, in the median pixel. 0 in black-and-white pictures.
 struct Toning {
   float slope[kMaxChannels] = {1, 0, 0};
 
