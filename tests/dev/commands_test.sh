@@ -11,13 +11,8 @@ cp "$checkout/dev" "$folder/"
 cp -R "$checkout/tools/dev" "$folder/tools/"
 touch "$folder/build/of earlier hours"
 
-number=0
-check() { # WHAT COMMAND…
-    local what=$1 result=ok
-    shift
-    "$@" || result='not ok'
-    echo "$result $((++number)) - $what"
-}
+# shellcheck source=tests/dev/tap.sh
+. "$checkout/tests/dev/tap.sh"
 # True when the command fails, and gives this reason alone.
 refuses() { # REASON ARGUMENT…
     local reason=$1 said

@@ -16,13 +16,8 @@ mkdir -p "$plug_ins/grainless/locale/de" "$profile/plug-ins/another"
 echo binary >"$plug_ins/grainless/grainless"
 echo words >"$plug_ins/grainless/locale/de/words.mo"
 
-number=0
-check() { # WHAT COMMAND…
-    local what=$1 result=ok
-    shift
-    "$@" || result='not ok'
-    echo "$result $((++number)) - $what"
-}
+# shellcheck source=tests/dev/tap.sh
+. "$checkout/tests/dev/tap.sh"
 is_complete() { diff -r --exclude="$installed_list" "$plug_ins/grainless" "$installed" >&2; }
 is_refused() { ! (install_into "$profile"); }
 has_nothing() { ! uninstall_from "$profile"; }

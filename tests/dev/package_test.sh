@@ -24,13 +24,8 @@ GIT_AUTHOR_DATE='2026-01-02T03:04:05Z' GIT_COMMITTER_DATE='2026-01-02T03:04:05Z'
 echo changed >>"$folder/first/dev"
 echo new >"$folder/first/untracked"
 
-number=0
-check() { # WHAT COMMAND…
-    local what=$1 result=ok
-    shift
-    "$@" || result='not ok'
-    echo "$result $((++number)) - $what"
-}
+# shellcheck source=tests/dev/tap.sh
+. "$checkout/tests/dev/tap.sh"
 tarball=package/out/grainless-1.2.3.tar.xz
 in_package() { # CHECKOUT UMASK BUILD COMMAND…
     # shellcheck disable=SC2016 # expanded by the inner shell
