@@ -31,8 +31,7 @@ std::filesystem::path program_folder() {
 }
 
 void on_stop(void (*handler)(int)) {
-  struct sigaction action {
-  }, before{};
+  struct sigaction action{}, before{};
   action.sa_flags = SA_RESTART;
   for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
     // What nohup and shells' background jobs ignore stays ignored.
