@@ -45,8 +45,9 @@ struct Tone {
   static constexpr double kLeastSpread = 1.0 / 12;  // rounding alone says nothing of a slope
 };
 
-// A curve of chroma over luma, in pieces of 8 greys.
-using ToneCurve = std::array<Tone, 32>;
+// A curve of chroma over luma, in pieces of 8 greys; the last ones hold what lies beyond.
+constexpr size_t kPieces = 32;
+using ToneCurve = std::array<Tone, kPieces>;
 
 bool is_in_tone(const SampleTile& tile, size_t at) {
   return (tile.state[at] & (kInvalid | kClipped)) == 0;
@@ -55,8 +56,9 @@ bool is_in_tone(const SampleTile& tile, size_t at) {
 void add_tile(const SampleTile& tile, ToneCurve& curve) {
   for (size_t i = 0; i < tile.state.size(); ++i) {
     if (!is_in_tone(tile, i)) continue;
-    const auto piece = static_cast<int32_t>(tile.plane[0][0][i] / kLumaOfGrey / 8);
-    curve[std::clamp<int32_t>(piece, 0, curve.size() - 1)].add(tile, i);
+    // Float pictures are of any range.
+    const float piece = std::clamp(tile.plane[0][0][i] / kLumaOfGrey / 8, 0.0f, kPieces - 1.0f);
+    curve[static_cast<size_t>(piece)].add(tile, i);
   }
 }
 

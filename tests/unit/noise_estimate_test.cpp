@@ -13,6 +13,7 @@
 
 #include "engine/boundary/status.h"
 #include "engine/noise/flat_blocks.h"
+#include "engine/noise/neutral.h"
 #include "engine/noise/sample.h"
 #include "engine/noise/weak_texture.h"
 
@@ -677,6 +678,26 @@ TEST(NoiseSample, LargeImagesAreSampledEvenly) {
   }
   EXPECT_EQ(right, 20000);
   EXPECT_EQ(bottom, 3000);
+}
+
+// Brighter than the pieces of the curve can be counted: UBSan looks on.
+TEST(Toning, IsFoundFarBeyondWhite) {
+  Sample sample;
+  sample.channels = 3;
+  SampleTile& tile = sample.tiles.emplace_back();
+  tile.width = tile.height = 16;
+  tile.state.assign(256, 0);
+  const float luma = std::ldexp(1.0f, 35);
+  for (int32_t i = 0; i < 256; ++i) {
+    const float pixel = i % 2 == 0 ? luma : 2 * luma;
+    tile.plane[0][0].push_back(pixel);
+    tile.plane[0][1].push_back(-pixel / 4);
+    tile.plane[0][2].push_back(0);
+  }
+  const auto toning = find_toning(sample);
+  ASSERT_TRUE(toning.has_value());
+  EXPECT_EQ(toning->slope[1], 0.25f);
+  EXPECT_EQ(toning->slope[2], 0.0f);
 }
 
 TEST(SmallestEigenvalue, OfKnownMatrices) {
