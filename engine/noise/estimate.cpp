@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "black_lift.h"
+#include "coarse.h"
 #include "flat_blocks.h"
 #include "graphic.h"
 #include "neutral.h"
@@ -26,14 +27,6 @@ constexpr double kHarmlessGrey = 2.0, kHarmlessLuma = 2.8, kHarmlessChroma = 1.0
 // White noise alone explains the patches and the blocks in which it was found: measured on 45
 // photographs with noise of sigma 5 and 10, up to 1.27 and 1.31; on fractals 1.43 and 1.7 upwards.
 constexpr double kMostTexture = 1.33, kMostOverLowest = 1.45;
-
-// What was measured of one channel.
-struct Measured {
-  WeakTexture fine;   // white noise of the finest band, level 0
-  double halved = 0;  // the same at half resolution
-  FlatNoise flat;
-  RegionNoise region;
-};
 
 // Fewer pixels than the smallest set of patches takes up.
 bool is_too_small(const Sample& sample) {
@@ -189,123 +182,6 @@ void estimate_grey(const Measured& luma, NoiseKind kind, NoiseModel& noise) {
   }
 }
 
-// Regions show hardly more than blocks: one noise, and no texture that grows with them. Where they
-// show next to nothing, they are drawn, and say nothing of the photograph beside them.
-bool is_one_noise(const Measured& m, double most_growth) {
-  constexpr double kLeastOfBlocks = 0.1;
-  const double calm = m.region.calm, blocks = m.flat.sigma[0];
-  return calm > kLeastOfBlocks * blocks && calm < most_growth * blocks;
-}
-
-bool is_one_chroma_noise(const Measured& m) {
-  return is_one_noise(m, 1.7);
-}
-
-// The same of luma, whose noise falls with resolution, too.
-bool is_one_luma_noise(const Measured& m) {
-  return is_one_noise(m, 1.5) && m.region.coarse < 0.72 * m.region.calm;
-}
-
-// No block is much calmer than the flattest ones are on average, though calm regions show more.
-bool is_everywhere(const Measured& m) {
-  return m.flat.lowest > 0.75 * m.flat.sigma[0] && is_one_noise(m, 2.2);
-}
-
-// A picture that is the same all over and coarse is a texture: a photograph has calm parts and
-// others.
-bool is_all_texture(const Measured& m) {
-  return m.region.most < 1.5 * m.region.calm && m.region.coarse > 0.54 * m.region.calm;
-}
-
-// How noise falls with resolution after a camera's demosaicing, noise reduction and JPEG: between
-// that of textures and that of smooth surfaces, enlarged pictures and what other filters left.
-bool looks_processed(const FlatNoise& flat) {
-  const double half = flat.sigma[1] / flat.sigma[0], quarter = flat.sigma[2] / flat.sigma[1];
-  return half > 0.7 && half < 0.95 && quarter < 0.76;
-}
-
-double mean_chroma(const Measured* m) {
-  return 0.5 * (m[1].flat.sigma[0] + m[2].flat.sigma[0]);
-}
-
-// The finest band of both colour channels holds white noise, faintly, and flat blocks not much
-// more: no camera has reduced noise there, and none is coarse.
-bool chroma_is_intact(const Measured* m) {
-  constexpr double kMostPatchTexture = 1.9, kLeastShare = 0.1, kFaint = 0.15, kWeak = 1.5;
-  return std::all_of(m + 1, m + 3, [](const Measured& c) {
-    return c.fine.sigma >= kFaint && c.fine.sigma <= kWeak && c.fine.texture < kMostPatchTexture &&
-           c.fine.sigma > kLeastShare * c.flat.sigma[0];
-  });
-}
-
-// What a scan's or a clean photograph's colours hold becomes coarse when it is rotated,
-// straightened or made smaller, as a camera's noise is. But that is in all of the picture, or in
-// most and as slow to fall with resolution as noise reduction leaves it, and more than a scan's
-// grain; or it is in strong colours, or nothing of the finest band is left. Of 427 such pictures in
-// which luma seemed to hold coarse noise 76 are left, 48 of them through JPEG again; of 280 of
-// PolyU, RNI15 and simulated cameras three are missed, small crops.
-bool chroma_is_a_cameras(const Measured* m) {
-  constexpr double kLeastLowest = 0.7, kSomeLowest = 0.5, kSlowFall = 0.8, kMoreThanGrain = 1.25;
-  constexpr double kEmpty = 0.12, kStaysCoarse = 0.85, kMoreThanRounding = 0.47;
-  constexpr double kStrong = 3.3, kMostCoarse = 0.6;
-  const Measured &luma = m[0], &u = m[1], &v = m[2];
-  const auto lowest = [](const Measured& c) { return c.flat.lowest / c.flat.sigma[0]; };
-  const auto quarter = [](const Measured& c) { return c.flat.sigma[2] / c.flat.sigma[1]; };
-  const double least = std::min(lowest(u), lowest(v));
-  const bool slow = std::min(quarter(u), quarter(v)) > kSlowFall;
-  const bool everywhere = least > kLeastLowest || (least > kSomeLowest && slow);
-  if (everywhere && v.flat.sigma[0] > kMoreThanGrain) return true;
-  // JPEG keeps nothing of the finest band; what a camera has cleaned doesn't fall with resolution.
-  if (std::max(u.fine.sigma, v.fine.sigma) < kEmpty) {
-    return v.region.coarse >= kStaysCoarse * v.region.calm;
-  }
-  return v.fine.sigma >= kMoreThanRounding ||
-         (std::min(u.flat.sigma[0], v.flat.sigma[0]) > kStrong &&
-          luma.region.coarse < kMostCoarse * luma.region.calm);
-}
-
-enum class Coarse { kNone, kSome, kSure };
-
-// Colour tells that there is noise; how much luma shows isn't that alone where texture is
-// everywhere: the calmest region is hardly calmer than others, and coarse, and luma has clearly
-// more of it than the noise of a mosaic has. (Kodak24's 1, 5, 6, 13 and 14, simulated cameras at
-// ISO 1600 and 3200: twice the noise was found, and up to 4.4 dB lost. Of 960 simulated crops none
-// is left, and those that this keeps from being sure gained less than 2.4 dB.)
-bool texture_adds(const Measured& luma, double chroma_share) {
-  constexpr double kStrong = 6.5, kCalmer = 3.6, kCoarse = 0.45, kQuarter = 0.265;
-  constexpr double kLeastShare = 0.222, kMostShare = 0.735;
-  const double* sigma = luma.flat.sigma;
-  return sigma[0] > kStrong && sigma[2] > kQuarter * sigma[0] &&
-         luma.region.most < kCalmer * luma.region.calm &&
-         luma.region.coarse > kCoarse * luma.region.calm && chroma_share > kLeastShare &&
-         chroma_share < kMostShare;
-}
-
-// Whether a colour picture has a camera's coarse noise in luma: certainly, perhaps (a little of it
-// is taken), or not: what flat blocks show is texture.
-Coarse judge_coarse(const Measured* m) {
-  constexpr double kMost = 30;  // no such noise is stronger, halftone screens are
-  constexpr double kMostPatchTexture = 1.6, kMostEmptied = 250;
-  const double luma = m[0].flat.sigma[0], chroma = mean_chroma(m);
-  if (luma > std::min(kMost, 1.25 * (3.0 + 3.0 * chroma)) || chroma_is_intact(m)) {
-    return Coarse::kNone;
-  }
-  if (!chroma_is_a_cameras(m)) return Coarse::kNone;
-  // Coarse noise would show in the calmest patches, too.
-  const bool clean_patches = m[0].fine.sigma > 0 && m[0].fine.texture < kMostPatchTexture;
-  if (clean_patches || is_all_texture(m[0])) return Coarse::kNone;
-  const double share = chroma / luma;
-  const bool one_luma_noise = is_one_luma_noise(m[0]);
-  const bool witnessed = is_one_chroma_noise(m[1]) && is_one_chroma_noise(m[2]) &&
-                         (share > 0.6 || (share > 0.35 && one_luma_noise));
-  if (texture_adds(m[0], share)) return Coarse::kSome;
-  if (witnessed) return Coarse::kSure;
-  // Enlarging and filters empty the finest band; cameras leave something there.
-  if (m[0].fine.texture > kMostEmptied) return Coarse::kNone;
-  const bool plain = one_luma_noise || is_everywhere(m[0]);
-  return plain && looks_processed(m[0].flat) ? Coarse::kSure : Coarse::kSome;
-}
-
 void set_chroma(const Measured* m, NoiseKind kind, double luma, double most, NoiseModel& noise) {
   const bool intact = kind == NoiseKind::kSure && chroma_is_intact(m);
   for (int32_t c = 1; c < 3; ++c) {
@@ -337,34 +213,6 @@ double white_luma(const Measured* m, NoiseKind kind) {
   return is_white(m[0], kind) ? tempered_luma(m) : -1.0;
 }
 
-// Strong noise behind a good demosaicing, sharpened and compressed or not: colours follow green's
-// edges, so luma holds more of it than chroma, and luma's is white but for the finest diagonals. So
-// it halves with resolution, a good part of it is in the finest band, and no block or tone is
-// without; that of V = R - 2G + B falls, too, as the mosaic has it, unless JPEG has coarsened V and
-// luma shows it plainly. Clean pictures miss at least one of that (629 of tools/dev/
-// harm_pictures.py, of Kodak24 and of what makes it smaller and sharper): those that have it all, a
-// scan's sharpened grain, stay under 7.5. What comes nearest is wild water at half size, whose V
-// stays at 0.79 and more; noise's has up to 0.75.
-bool is_demosaiced(const Measured* m) {
-  constexpr double kWeakest = 9, kStrongest = 60, kMostPatchTexture = 3;
-  constexpr double kMostHalf = 0.7, kMostQuarter = 0.66, kMostHalfOfV = 0.77;
-  constexpr double kLeastFine = 0.4, kLeastLowest = 0.62, kLeastCalmest = 0.8;
-  constexpr double kLeastChroma = 0.2, kMostChroma = 0.75;
-  constexpr double kPlainHalf = 0.54, kPlainCoarse = 0.45, kPlainLowest = 0.75;
-  const FlatNoise &flat = m[0].flat, &v = m[2].flat;
-  const double luma = flat.sigma[0], chroma = mean_chroma(m);
-  if (luma < kWeakest || luma > kStrongest || is_all_texture(m[0])) return false;
-  const bool fine = m[0].fine.sigma > kLeastFine * luma && m[0].fine.texture < kMostPatchTexture;
-  const bool falls =
-      flat.sigma[1] < kMostHalf * luma && flat.sigma[2] < kMostQuarter * flat.sigma[1];
-  const bool plain = flat.sigma[1] < kPlainHalf * luma && flat.lowest > kPlainLowest * luma &&
-                     m[0].region.coarse < kPlainCoarse * m[0].region.calm;
-  const bool sampled = plain || v.sigma[1] < kMostHalfOfV * v.sigma[0];
-  const bool everywhere = flat.lowest > kLeastLowest * luma && flat.calmest > kLeastCalmest * luma;
-  return fine && falls && sampled && everywhere && chroma > kLeastChroma * luma &&
-         chroma < kMostChroma * luma;
-}
-
 // Nothing has cleaned flat blocks: they show all of the noise. Strengths that came out best on
 // simulated cameras (docs/quality.md).
 void set_demosaiced(const Measured* m, NoiseModel& noise) {
@@ -375,9 +223,30 @@ void set_demosaiced(const Measured* m, NoiseModel& noise) {
   }
 }
 
-void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {
+// Each channel's noise was about as strong as the others', and flat blocks show more of it than of
+// a camera's: as much as that of either colour is luma's, and no colour has much more.
+void set_edited(const Measured* m, double& luma, double& chroma, NoiseModel& noise) {
+  constexpr double kShownOfLuma = 0.8, kMostOfColour = 1.5;
+  const double least = std::min(m[1].flat.sigma[0], m[2].flat.sigma[0]);
+  luma = std::min(luma, kShownOfLuma * least);
+  chroma = std::min(chroma, kMostOfColour * least);
+  noise.was_white = true;
+}
+
+void set_coarse(const Measured* m, NoiseKind kind, bool sure, NoiseModel& noise) {
   constexpr double kSomeLuma = 2.8, kSomeChroma = 1.0;  // of flat blocks
   constexpr double kGrainShare = 0.3;
+  double found = correlated_luma(m[0].flat, mean_chroma(m)), most_chroma = HUGE_VAL;
+  if (kind == NoiseKind::kSure && was_white(m)) set_edited(m, found, most_chroma, noise);
+  const double luma = sure ? found : std::min(found, kSomeLuma);
+  if (luma < found) noise.confidence = Confidence::kUnsure;
+  noise.like_grain = !sure && mean_chroma(m) < kGrainShare * found;
+  set_correlated(noise, 0, m[0].flat, luma);
+  set_chroma(m, kind, luma, sure ? most_chroma : kSomeChroma, noise);
+  set_strength(noise, found > 0 ? mean_chroma(m) / found : 1.0);
+}
+
+void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {
   if (white_luma(m, NoiseKind::kSure) < 0 && is_demosaiced(m)) return set_demosaiced(m, noise);
   const double white = white_luma(m, kind);
   if (white >= 0) {
@@ -393,14 +262,7 @@ void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {
     set_little(noise, 0, m[0], harmless_luma(m));
     return set_little_chroma(m, noise);
   }
-  const bool sure = coarse == Coarse::kSure;
-  const double found = correlated_luma(m[0].flat, mean_chroma(m));
-  const double luma = sure ? found : std::min(found, kSomeLuma);
-  if (luma < found) noise.confidence = Confidence::kUnsure;
-  noise.like_grain = !sure && mean_chroma(m) < kGrainShare * found;
-  set_correlated(noise, 0, m[0].flat, luma);
-  set_chroma(m, kind, luma, sure ? HUGE_VAL : kSomeChroma, noise);
-  set_strength(noise, found > 0 ? mean_chroma(m) / found : 1.0);
+  set_coarse(m, kind, coarse == Coarse::kSure, noise);
 }
 
 // A photograph has calm parts somewhere; a small piece of one need not. What its calmest patches

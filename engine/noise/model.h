@@ -91,6 +91,8 @@ struct NoiseModel {
   Confidence confidence = Confidence::kMeasured;
   // Perhaps a camera's coarse noise, which colour hardly shows. Film grain is such, too.
   bool like_grain = false;
+  // What isn't white was, before the picture was straightened, resized or smoothed.
+  bool was_white = false;
   // Chroma follows from luma (neutral.h) and tells no more of what is alike.
   bool toned = false;
   // What makes the noise even; sigma is that of bent colours.

@@ -76,6 +76,22 @@ Params params_for_correlated(const LevelRequest& request) {
   return result;
 }
 
+// What was white when the picture was straightened or resized is taken as white noise on each
+// level.
+NlmNoise kind_of(const NoiseModel& noise) {
+  return is_correlated(noise) && !noise.was_white ? NlmNoise::kCorrelated : NlmNoise::kWhite;
+}
+
+// Luma of edited photographs, 171 crops with noise of 0.7 to 12 on the average: times 1 +2.15 dB,
+// times 0.7 +2.46, times 0.4 +2.4; as correlated noise +1.1.
+Params params_for(const LevelRequest& request, NlmNoise kind) {
+  constexpr double kLumaOfEdited = 0.7;
+  if (kind == NlmNoise::kCorrelated) return params_for_correlated(request);
+  Params params = request.params;
+  if (is_correlated(request.noise)) params.luma *= kLumaOfEdited;
+  return params;
+}
+
 // Whether patches tell as much as those of three noisy channels do.
 bool tells_as_colour(const NlmSignal& signal) {
   return noisy_channels(signal.noise, signal.compared) == 3;
@@ -151,9 +167,8 @@ CentreWeight nlm_centre(const Params& params, const MatchSpan& span, NlmNoise ki
 }
 
 double set_nlm_level(LevelPlan& level, const LevelRequest& request) {
-  const NlmNoise kind = is_correlated(request.noise) ? NlmNoise::kCorrelated : NlmNoise::kWhite;
-  const Params params =
-      kind == NlmNoise::kCorrelated ? params_for_correlated(request) : request.params;
+  const NlmNoise kind = kind_of(request.noise);
+  const Params params = params_for(request, kind);
   const int32_t compared = compared_channels(request.noise, request.channels);
   level.nlm = make_nlm(params, {request.span, kind, request.measured, request.channels, compared});
   const int32_t patch = level.nlm.patch;

@@ -261,6 +261,7 @@ TEST(NoiseEstimate, NoiseWithoutItsFinestBandIsFoundAndNotCalledWhite) {
     EXPECT_GT(found.sigma[1][c], 0.6 * found.sigma[0][c]);
   }
   EXPECT_FALSE(found.like_grain);
+  EXPECT_FALSE(found.was_white);
 }
 
 // Noise as a demosaicing that follows edges leaves it: luma's is white but for its finest
@@ -535,6 +536,24 @@ TEST(NoiseEstimate, AMountOfOneColourSaysNothingOfThePhotographInIt) {
     const NoiseModel drawn =
         estimate_bytes(mounted([](int32_t x, int32_t, int32_t) { return 40.0 + x / 30 % 5 * 9; }));
     EXPECT_EQ(drawn.confidence, Confidence::kLittle);
+  }
+}
+
+// White noise becomes coarse in editing, and texture everywhere adds to what luma shows of it. It
+// is that of the colours: nothing has taken more of theirs.
+TEST(NoiseEstimate, NoiseOfAnEditedPictureIsThatOfItsColours) {
+  const auto water = [](int32_t x, int32_t y, int32_t) {
+    const double rough = 0.3 + x / 320.0;
+    return 128 + rough * (all_octaves(x, y, 0) - 128);
+  };
+  for (const double sigma : {4.0, 6.0, 16.0}) {
+    double truth = 0;
+    const NoiseModel found = estimate_bytes(smoothed_noise(water, sigma, truth, 0.2));
+    EXPECT_TRUE(found.was_white);
+    EXPECT_FALSE(found.white[0]);
+    EXPECT_EQ(found.confidence, Confidence::kMeasured);
+    EXPECT_NEAR(found.sigma[0][0], 1.1 * truth, 0.15 * truth);
+    for (int32_t c = 1; c < 3; ++c) EXPECT_NEAR(found.sigma[0][c], 1.4 * truth, 0.2 * truth);
   }
 }
 

@@ -179,6 +179,21 @@ TEST(Plan, NlmTakesMoreOfACamerasNoiseWhereColoursStandIt) {
   EXPECT_EQ(make_plan(params, kRgb, camera_noise(5, 1.5f)).level[0].nlm.joint, 0);
 }
 
+// White noise that editing has made coarse is expected in differences, as white noise is.
+TEST(Plan, NlmTakesEditedNoiseForWhite) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  NoiseModel noise = camera_noise(5, 5);
+  noise.was_white = true;
+  const NlmPlan& edited = make_plan(params, kRgb, noise).level[0].nlm;
+  const NlmPlan& white = make_plan(params, kRgb, white_noise(3, 5)).level[0].nlm;
+  EXPECT_EQ(edited.luma.noise, white.luma.noise);
+  EXPECT_EQ(edited.patch, white.patch);
+  EXPECT_GT(edited.centre.own, 0);
+  EXPECT_NEAR(edited.chroma.gain / edited.luma.gain, 0.7 * 0.7, 0.01);  // 1 / strength^2
+  EXPECT_EQ(make_plan(params, kRgb, noise).level_count, 3);
+}
+
 TEST(Plan, NlmTakesLittleOfWhatMayBeFilmGrain) {
   Params params;
   params.method = static_cast<int32_t>(Method::kNlm);
