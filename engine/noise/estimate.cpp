@@ -233,11 +233,22 @@ void set_edited(const Measured* m, double& luma, double& chroma, NoiseModel& noi
   noise.was_white = true;
 }
 
+// More than a scan's, and in all of both: what luma is taken to hold then is no texture of its own.
+bool colours_surely_noisy(const Measured* m) {
+  constexpr double kLeast = 1.7, kLeastLowest = 0.72;
+  return std::all_of(m + 1, m + 3, [](const Measured& c) {
+    return c.flat.sigma[0] > kLeast && c.flat.lowest > kLeastLowest * c.flat.sigma[0];
+  });
+}
+
 void set_coarse(const Measured* m, NoiseKind kind, bool sure, NoiseModel& noise) {
   constexpr double kSomeLuma = 2.8, kSomeChroma = 1.0;  // of flat blocks
   constexpr double kGrainShare = 0.3;
   double found = correlated_luma(m[0].flat, mean_chroma(m)), most_chroma = HUGE_VAL;
-  if (kind == NoiseKind::kSure && was_white(m)) set_edited(m, found, most_chroma, noise);
+  if (kind == NoiseKind::kSure && was_white(m)) {
+    set_edited(m, found, most_chroma, noise);
+    sure = sure || colours_surely_noisy(m);
+  }
   const double luma = sure ? found : std::min(found, kSomeLuma);
   if (luma < found) noise.confidence = Confidence::kUnsure;
   noise.like_grain = !sure && mean_chroma(m) < kGrainShare * found;

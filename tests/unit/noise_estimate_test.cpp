@@ -404,7 +404,7 @@ TEST(NoiseEstimate, TextureEverywhereDoesNotAddToACamerasNoise) {
     return 128 + rough * (all_octaves(x, y, 0) - 128);
   };
   double truth = 0;
-  const NoiseModel found = estimate_bytes(smoothed_noise(water, 14, truth, 0.1));
+  const NoiseModel found = estimate_bytes(smoothed_noise(water, 16, truth));
   EXPECT_EQ(found.confidence, Confidence::kUnsure);
   EXPECT_LT(found.sigma[0][0], truth);
   EXPECT_EQ(estimate_bytes(smoothed_noise(hills, 20, truth, 0.1)).confidence,
@@ -546,7 +546,7 @@ TEST(NoiseEstimate, NoiseOfAnEditedPictureIsThatOfItsColours) {
     const double rough = 0.3 + x / 320.0;
     return 128 + rough * (all_octaves(x, y, 0) - 128);
   };
-  for (const double sigma : {4.0, 6.0, 16.0}) {
+  for (const double sigma : {4.0, 6.0, 10.0, 16.0}) {
     double truth = 0;
     const NoiseModel found = estimate_bytes(smoothed_noise(water, sigma, truth, 0.2));
     EXPECT_TRUE(found.was_white);
