@@ -18,7 +18,6 @@ lists what has become worse since.
 import argparse
 import collections
 import concurrent.futures
-import io
 import json
 import pathlib
 import statistics
@@ -28,6 +27,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter, median_filter
 
 from harm import load
+from harm_pictures import jpeg, to_bytes
 from quality import denoise, image_folder, pictures, print_table
 from steps import fail, step
 
@@ -174,16 +174,6 @@ def piece(clean, other, random):
     return what, clean
 
 
-def through_jpeg(pixels, quality, subsampling):
-    buffer = io.BytesIO()
-    Image.fromarray(pixels.squeeze()).save(buffer, "JPEG", quality=quality, subsampling=subsampling)
-    return numpy.array(Image.open(buffer)).reshape(pixels.shape)
-
-
-def to_bytes(pixels):
-    return numpy.clip(numpy.rint(pixels), 0, 255).astype(numpy.uint8)
-
-
 def drawn(number, paths, arguments):
     """(what was drawn, noisy as bytes, clean as float)."""
     random = numpy.random.default_rng([arguments.seed, number])
@@ -200,7 +190,7 @@ def drawn(number, paths, arguments):
     clean, noisy = numpy.clip(table[edit](clean), 0, 255), to_bytes(table[edit](noisy))
     store = "png" if random.random() < 0.7 else f"jpeg{random.choice(JPEGS)}"
     if store != "png":
-        noisy = through_jpeg(noisy, int(store[4:]), int(random.choice([0, 2])))
+        noisy = numpy.atleast_3d(jpeg(noisy.squeeze(), int(store[4:]), int(random.choice([0, 2]))))
     methods = [m for m in METHODS if m in arguments.methods]
     told = {"draw": number, "picture": path.stem, "piece": what, "size": list(clean.shape), "sigma": sigma}
     told |= {"noise": noise if sigma else "none", "edit": edit, "store": store, "method": str(random.choice(methods))}
