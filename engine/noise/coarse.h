@@ -14,6 +14,7 @@ struct Measured {
   double halved = 0;  // the same at half resolution
   FlatNoise flat;
   RegionNoise region;
+  double apart = 1;  // of luma: how far both colours vary for themselves (colours_apart)
 };
 
 // Flat blocks', of both.

@@ -412,6 +412,7 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
     measured[c].region = region_noise(sample, c, pool);
     callbacks.report(0.2 + 0.8 * (c + 1) / noise.channels);
   }
+  if (noise.channels == 3) measured[0].apart = colours_apart(sample, kChromaBlock, pool);
   noise.confidence = Confidence::kMeasured;
   if (noise.channels == 1) {
     estimate_grey(measured[0], kind, noise);

@@ -54,9 +54,17 @@ struct Basis {
   }
 };
 
-void gather(const float* plane, int32_t width, int32_t side, std::vector<float>& values) {
+// A channel's pixels at a level, from (x, y) of full resolution on.
+struct Place {
+  int32_t level, channel, x, y;
+};
+
+void gather(const SampleTile& tile, const Place& from, int32_t side, std::vector<float>& values) {
+  const ptrdiff_t width = tile.width_at(from.level);
+  const float* plane = tile.plane[from.level][from.channel].data() +
+                       (from.y >> from.level) * width + (from.x >> from.level);
   for (int32_t y = 0; y < side; ++y) {
-    std::copy(plane + static_cast<size_t>(y) * width, plane + static_cast<size_t>(y) * width + side,
+    std::copy(plane + y * width, plane + y * width + side,
               values.begin() + static_cast<ptrdiff_t>(y) * side);
   }
 }
@@ -86,7 +94,7 @@ float dot_product(const float* a, const float* b, int32_t count) {
   return part[0];
 }
 
-// Variance about the best quadratic surface.
+// Leaves what differs from the best quadratic surface; returns its variance.
 float residual_variance(std::vector<float>& values, const Basis& basis) {
   const int32_t pixels = basis.side * basis.side;
   for (int32_t t = 0; t < kTerms; ++t) {
@@ -97,36 +105,42 @@ float residual_variance(std::vector<float>& values, const Basis& basis) {
   return dot_product(values.data(), values.data(), pixels) / static_cast<float>(pixels - kTerms);
 }
 
-std::vector<FlatBlock> tile_blocks(const SampleTile& tile, int32_t channel, int32_t side,
-                                   double clipped_share, const std::vector<Basis>& bases) {
+// The tile's blocks that can be measured; `measure` adds to each what else it shows at (x, y).
+template <typename Measure>
+std::vector<FlatBlock> tile_blocks(const SampleTile& tile, int32_t side, double clipped_share,
+                                   const Measure& measure) {
   std::vector<FlatBlock> blocks;
-  std::vector<float> values(static_cast<size_t>(side) * side);
-  const auto load = [&](int32_t level, int32_t c, int32_t x, int32_t y) {
-    const int32_t width = tile.width_at(level);
-    const float* plane = tile.plane[level][c].data();
-    gather(plane + static_cast<size_t>(y >> level) * width + (x >> level), width, side >> level,
-           values);
-  };
+  const int32_t coarse = side >> kCoarse;
+  std::vector<float> values(static_cast<size_t>(coarse) * coarse);
   for (int32_t y = 0; y + side <= tile.height; y += side / 2) {
     for (int32_t x = 0; x + side <= tile.width; x += side / 2) {
       if (!measurable(tile, x, y, side, clipped_share)) continue;
+      if (count_state(tile, x, y, side, kRepeated) == side * side) continue;
       FlatBlock block{};
-      load(kCoarse, 0, x, y);
-      const int32_t coarse = side >> kCoarse;
+      gather(tile, {kCoarse, 0, x, y}, coarse, values);
       block.structure = plain_variance(values, coarse * coarse, block.brightness);
-      for (int32_t l = 0; l < static_cast<int32_t>(bases.size()); ++l) {
-        load(l, channel, x, y);
-        block.variance[l] = residual_variance(values, bases[l]);
-      }
-      if (count_state(tile, x, y, side, kRepeated) < side * side) blocks.push_back(block);
+      measure(x, y, block);
+      blocks.push_back(block);
     }
   }
   return blocks;
 }
 
-// The lower percentile of the variances of a class's flattest blocks, a level.
-void class_variances(std::vector<FlatBlock>::iterator first, std::vector<FlatBlock>::iterator last,
-                     double* variance) {
+// The blocks of all tiles, in the tiles' order.
+template <typename OfTile>
+std::vector<FlatBlock> all_blocks(const Sample& sample, ThreadPool& pool, const OfTile& of_tile) {
+  std::vector<std::vector<FlatBlock>> parts(sample.tiles.size());
+  pool.parallel_for(static_cast<int32_t>(parts.size()),
+                    [&](int32_t i, int32_t) { parts[i] = of_tile(sample.tiles[i]); });
+  std::vector<FlatBlock> blocks;
+  for (const auto& part : parts) blocks.insert(blocks.end(), part.begin(), part.end());
+  return blocks;
+}
+
+using Blocks = std::vector<FlatBlock>::iterator;
+
+// A class's flattest blocks come first; returns their end.
+Blocks find_flattest(Blocks first, Blocks last) {
   const auto count = last - first;
   const auto flat = std::min<ptrdiff_t>(
       count,
@@ -134,12 +148,44 @@ void class_variances(std::vector<FlatBlock>::iterator first, std::vector<FlatBlo
   std::stable_sort(first, last, [](const FlatBlock& a, const FlatBlock& b) {
     return a.structure < b.structure;
   });
-  for (int32_t l = 0; l < kSampleLevels; ++l) {
-    std::vector<float> sorted;
-    for (auto block = first; block != first + flat; ++block) sorted.push_back(block->variance[l]);
-    std::sort(sorted.begin(), sorted.end());
-    variance[l] = sorted[static_cast<size_t>(kPercentile * static_cast<double>(flat - 1))];
+  return first + flat;
+}
+
+// Gives the flattest blocks of each class of brightness to use(first, last); how many classes.
+template <typename Use>
+size_t for_each_tone(std::vector<FlatBlock>& blocks, const Use& use) {
+  std::stable_sort(blocks.begin(), blocks.end(), [](const FlatBlock& a, const FlatBlock& b) {
+    return a.brightness < b.brightness;
+  });
+  const size_t tones = std::clamp<size_t>(blocks.size() / kFewest, 1, kTones);
+  for (size_t tone = 0; tone < tones; ++tone) {
+    const Blocks first = blocks.begin() + tone * blocks.size() / tones;
+    use(first, find_flattest(first, blocks.begin() + (tone + 1) * blocks.size() / tones));
   }
+  return tones;
+}
+
+// The determinant of the channels' correlations, and so 1 less what they share.
+float apart(const std::vector<float> (&residual)[3], int32_t pixels) {
+  constexpr float kNothing = 1e-6f;  // added to products of variances
+  const auto product = [&](int32_t a, int32_t b) {
+    return dot_product(residual[a].data(), residual[b].data(), pixels) /
+           static_cast<float>(pixels - kTerms);
+  };
+  const float variance[3] = {product(0, 0), product(1, 1), product(2, 2)};
+  const auto correlation = [&](int32_t a, int32_t b) {
+    return product(a, b) / std::sqrt(variance[a] * variance[b] + kNothing);
+  };
+  const float yu = correlation(0, 1), yv = correlation(0, 2), uv = correlation(1, 2);
+  return 1 - yu * yu - yv * yv - uv * uv + 2 * yu * yv * uv;
+}
+
+// A level's lower percentile of the variances.
+double lower_variance(Blocks first, Blocks last, int32_t level) {
+  std::vector<float> sorted;
+  for (Blocks block = first; block != last; ++block) sorted.push_back(block->variance[level]);
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[static_cast<size_t>(kPercentile * static_cast<double>(sorted.size() - 1))];
 }
 
 // Of the blocks' variances at one level.
@@ -158,31 +204,28 @@ std::vector<FlatBlock> measure_blocks(const Sample& sample, int32_t channel, int
                                       int32_t levels, ThreadPool& pool) {
   std::vector<Basis> bases;
   for (int32_t l = 0; l < levels; ++l) bases.emplace_back(side >> l);
-  std::vector<std::vector<FlatBlock>> parts(sample.tiles.size());
-  pool.parallel_for(static_cast<int32_t>(parts.size()), [&](int32_t i, int32_t) {
-    parts[i] = tile_blocks(sample.tiles[i], channel, side, sample.clipped_share, bases);
+  return all_blocks(sample, pool, [&](const SampleTile& tile) {
+    std::vector<float> values(static_cast<size_t>(side) * side);
+    return tile_blocks(tile, side, sample.clipped_share, [&](int32_t x, int32_t y, FlatBlock& to) {
+      for (int32_t l = 0; l < levels; ++l) {
+        gather(tile, {l, channel, x, y}, side >> l, values);
+        to.variance[l] = residual_variance(values, bases[l]);
+      }
+    });
   });
-  std::vector<FlatBlock> blocks;
-  for (const auto& part : parts) blocks.insert(blocks.end(), part.begin(), part.end());
-  return blocks;
 }
 
 FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, ThreadPool& pool) {
   std::vector<FlatBlock> blocks = measure_blocks(sample, channel, side, kSampleLevels, pool);
   FlatNoise noise;
   if (blocks.size() < kFewest) return noise;
-  std::stable_sort(blocks.begin(), blocks.end(), [](const FlatBlock& a, const FlatBlock& b) {
-    return a.brightness < b.brightness;
-  });
   const double lowest = quantile(blocks, 0, kLowest);
-  const size_t tones = std::clamp<size_t>(blocks.size() / kFewest, 1, kTones);
   std::vector<double> level[kSampleLevels];
-  for (size_t tone = 0; tone < tones; ++tone) {
-    double variance[kSampleLevels];
-    class_variances(blocks.begin() + tone * blocks.size() / tones,
-                    blocks.begin() + (tone + 1) * blocks.size() / tones, variance);
-    for (int32_t l = 0; l < kSampleLevels; ++l) level[l].push_back(std::sqrt(variance[l]));
-  }
+  const size_t tones = for_each_tone(blocks, [&](Blocks first, Blocks last) {
+    for (int32_t l = 0; l < kSampleLevels; ++l) {
+      level[l].push_back(std::sqrt(lower_variance(first, last, l)));
+    }
+  });
   // Noise of a camera varies little between the tones but for the darkest and brightest; texture
   // lifts some classes far above the others.
   for (int32_t l = 0; l < kSampleLevels; ++l) {
@@ -194,6 +237,30 @@ FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, 
   noise.calmest =
       tones == 1 ? level[0][0] : std::min(kOverCalmest * level[0][0], kOverSecond * level[0][1]);
   return noise;
+}
+
+double colours_apart(const Sample& sample, int32_t side, ThreadPool& pool) {
+  constexpr double kMostBlocks = 0.75;
+  const Basis basis(side >> kCoarse);
+  const int32_t pixels = basis.side * basis.side;
+  std::vector<FlatBlock> blocks = all_blocks(sample, pool, [&](const SampleTile& tile) {
+    std::vector<float> residual[3];
+    for (std::vector<float>& values : residual) values.resize(pixels);
+    return tile_blocks(tile, side, sample.clipped_share, [&](int32_t x, int32_t y, FlatBlock& to) {
+      for (int32_t c = 0; c < 3; ++c) {
+        gather(tile, {kCoarse, c, x, y}, basis.side, residual[c]);
+        residual_variance(residual[c], basis);
+      }
+      to.apart = apart(residual, pixels);
+    });
+  });
+  if (blocks.size() < kFewest) return 1;
+  std::vector<float> found;
+  for_each_tone(blocks, [&](Blocks first, Blocks last) {
+    for (Blocks block = first; block != last; ++block) found.push_back(block->apart);
+  });
+  std::sort(found.begin(), found.end());
+  return found[static_cast<size_t>(kMostBlocks * static_cast<double>(found.size() - 1))];
 }
 
 RegionNoise region_noise(const Sample& sample, int32_t channel, ThreadPool& pool) {

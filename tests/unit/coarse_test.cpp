@@ -72,6 +72,38 @@ Crop in_perspective() {
             {1.421, 10.15, 0.7279}}}};
 }
 
+// Kodak24's 11 with photon noise of 0.7, enlarged.
+Crop enlarged_planks() {
+  return {{{{0.323, 234.5, true, 899},
+            0.799,
+            {{5.024, 4.49, 2.579}, 5.375, 4.378},
+            {8.714, 21.46, 6.495},
+            0.389},
+           {{0.293, 6.764, true, 899},
+            0.246,
+            {{1.832, 1.755, 1.56}, 1.989, 1.182},
+            {2.336, 5.137, 2.122}},
+           {{0.291, 5.152, true, 899},
+            0.305,
+            {{1.579, 1.505, 1.348}, 1.704, 1.241},
+            {1.968, 3.788, 1.766}}}};
+}
+
+// Kodak24's 15 without noise, its corners darkened, as a JPEG.
+Crop darkened_jpeg() {
+  return {
+      {{{0.664, 2.515, true, 4284},
+        2.346,
+        {{3.13, 2.288, 1.311}, 2.231, 1.854},
+        {5.186, 56.02, 2.186},
+        0.874},
+       {{0.062, 7.416, true, 4284},
+        0.347,
+        {{1.078, 1.034, 0.916}, 1.002, 0.784},
+        {1.184, 22.52, 1.077}},
+       {{0, 0, true, 4284}, 0.224, {{0.872, 0.818, 0.713}, 0.91, 0.646}, {0.856, 14.28, 0.734}}}};
+}
+
 TEST(Coarse, ACamerasNoiseIsFound) {
   EXPECT_EQ(judge_coarse(receiver().channel), Coarse::kSure);
   EXPECT_NE(judge_coarse(demosaiced().channel), Coarse::kNone);
@@ -85,6 +117,27 @@ TEST(Coarse, TextureAboveAScansNoiseIsNone) {
   EXPECT_NE(judge_coarse(crop.channel), Coarse::kNone);
   crop = warm_stones();
   crop.channel[0].flat.sigma[1] = 10;
+  EXPECT_NE(judge_coarse(crop.channel), Coarse::kNone);
+}
+
+TEST(Coarse, ShadesOfOneColourAreNone) {
+  Crop crop = enlarged_planks();
+  EXPECT_EQ(judge_coarse(crop.channel), Coarse::kNone);
+  crop.channel[0].apart = 0.5;
+  EXPECT_NE(judge_coarse(crop.channel), Coarse::kNone);
+  // What has cleaned the colours' finest band was a camera.
+  crop = enlarged_planks();
+  crop.channel[1].fine.sigma = crop.channel[2].fine.sigma = 0.05;
+  EXPECT_NE(judge_coarse(crop.channel), Coarse::kNone);
+}
+
+TEST(Coarse, NoneIsInLumaWhereVIsClean) {
+  Crop crop = darkened_jpeg();
+  EXPECT_EQ(judge_coarse(crop.channel), Coarse::kNone);
+  crop.channel[2].flat.sigma[1] = 1.1;
+  EXPECT_NE(judge_coarse(crop.channel), Coarse::kNone);
+  crop = darkened_jpeg();
+  crop.channel[1].fine.sigma = 0;
   EXPECT_NE(judge_coarse(crop.channel), Coarse::kNone);
 }
 

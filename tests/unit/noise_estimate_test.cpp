@@ -700,6 +700,27 @@ TEST(NoiseSample, LargeImagesAreSampledEvenly) {
 }
 
 // Brighter than the pieces of the curve can be counted: UBSan looks on.
+double apart_in(const Picture& picture) {
+  ThreadPool pool(2);
+  return colours_apart(take_sample(picture.image(), pool, {}), 32, pool);
+}
+
+TEST(FlatBlocks, NoiseOfColoursIsApartAndShadesOfOneAreNot) {
+  Picture noise = draw(3, 200, 150, [](int32_t, int32_t, int32_t) { return 120.0; });
+  add_noise(noise, 6, 3);
+  EXPECT_GT(apart_in(noise), 0.8);
+  Picture shades(3, 200, 150);
+  for (int32_t y = 0; y < 150; ++y) {
+    for (int32_t x = 0; x < 200; ++x) {
+      for (int32_t c = 0; c < 3; ++c) {
+        shades.at(x, y, c) = (0.6f - 0.2f * static_cast<float>(c)) * noise.at(x, y, 0);
+      }
+    }
+  }
+  EXPECT_LT(apart_in(shades), 0.05);
+  EXPECT_EQ(apart_in(draw(3, 20, 20, [](int32_t, int32_t, int32_t) { return 120.0; })), 1);
+}
+
 TEST(Toning, IsFoundFarBeyondWhite) {
   Sample sample;
   sample.channels = 3;
