@@ -207,12 +207,13 @@ NoiseModel mean_noise(const std::vector<NoiseModel>& found, double most) {
   mean.channels = found.front().channels;
   mean.toned = std::all_of(found.begin(), found.end(), [](const NoiseModel& n) { return n.toned; });
   std::fill_n(mean.strength, kMaxChannels, 0.0f);
-  int32_t count = 0, edited = 0, white[kMaxChannels] = {};
+  int32_t count = 0, edited = 0, texture = 0, white[kMaxChannels] = {};
   for (const NoiseModel& noise : found) {
     mean.confidence = std::max(mean.confidence, noise.confidence);
     if (noise.sigma[0][0] > most) continue;
     ++count;
     edited += noise.was_white ? 1 : 0;
+    texture += noise.like_texture ? 1 : 0;
     mean.levels = noise.levels;
     for (int32_t c = 0; c < mean.channels; ++c) {
       for (int32_t l = 0; l < noise.levels; ++l) mean.sigma[l][c] += noise.sigma[l][c];
@@ -226,6 +227,7 @@ NoiseModel mean_noise(const std::vector<NoiseModel>& found, double most) {
     mean.white[c] = 2 * white[c] > count;
   }
   mean.was_white = 2 * edited > count;
+  mean.like_texture = 2 * texture > count;
   return mean;
 }
 

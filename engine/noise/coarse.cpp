@@ -95,7 +95,7 @@ bool is_of_one_colour(const Measured* m) {
     return c.flat.sigma[0] > 0 ? c.fine.sigma / c.flat.sigma[0] : 0;
   };
   const double fine = std::max(part(m[1]), part(m[2]));
-  return m[0].apart < kMostApart && fine > kEmpty && fine < kFull;
+  return m[0].chroma_blocks.apart < kMostApart && fine > kEmpty && fine < kFull;
 }
 
 // Cameras leave coarse noise in V, too, or nothing in U's finest band. (Of the same crops 26 are
@@ -103,6 +103,18 @@ bool is_of_one_colour(const Measured* m) {
 bool is_v_clean(const Measured* m) {
   constexpr double kMostHalf = 1.0, kEmpty = 0.04;
   return m[2].flat.sigma[1] < kMostHalf && m[1].fine.sigma > kEmpty;
+}
+
+// A camera's red and blue are noisier than its green: V = R - 2G + B rises with luma. Noise that
+// was white before the picture was edited says nothing of it.
+bool v_falls(const Measured* m, double by) {
+  return m[0].luma_blocks.v_with_luma < -by && !was_white(m);
+}
+
+// Luma follows from both colours as the shades of a texture do, and not from their noise.
+bool luma_follows(const Measured* m) {
+  constexpr double kFalls = 0.05, kLeastTold = 0.295;
+  return m[0].chroma_blocks.told > kLeastTold && v_falls(m, kFalls);
 }
 
 // Colour tells that there is noise; how much luma shows isn't that alone where texture is
@@ -150,12 +162,17 @@ Coarse judge_coarse(const Measured* m) {
   const bool one_luma_noise = is_one_luma_noise(m[0]);
   const bool witnessed = is_one_chroma_noise(m[1]) && is_one_chroma_noise(m[2]) &&
                          (share > 0.6 || (share > 0.35 && one_luma_noise));
-  if (texture_adds(m[0], share)) return Coarse::kSome;
+  if (texture_adds(m[0], share) || luma_follows(m)) return Coarse::kSome;
   if (witnessed) return Coarse::kSure;
   // Enlarging and filters empty the finest band; cameras leave something there.
   if (m[0].fine.texture > kMostEmptied) return Coarse::kNone;
   const bool plain = one_luma_noise || is_everywhere(m[0]);
   return plain && looks_processed(m[0].flat) ? Coarse::kSure : Coarse::kSome;
+}
+
+bool may_be_texture(const Measured* m) {
+  constexpr double kFalls = 0.083, kLeastSpread = 1.45;
+  return luma_follows(m) || (v_falls(m, kFalls) && m[0].luma_blocks.spread > kLeastSpread);
 }
 
 bool is_demosaiced(const Measured* m) {

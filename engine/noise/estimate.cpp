@@ -251,6 +251,7 @@ void set_coarse(const Measured* m, NoiseKind kind, bool sure, NoiseModel& noise)
   }
   const double luma = sure ? found : std::min(found, kSomeLuma);
   if (luma < found) noise.confidence = Confidence::kUnsure;
+  noise.like_texture = kind == NoiseKind::kSure && may_be_texture(m);
   noise.like_grain = !sure && mean_chroma(m) < kGrainShare * found;
   set_correlated(noise, 0, m[0].flat, luma);
   set_chroma(m, kind, luma, sure ? most_chroma : kSomeChroma, noise);
@@ -412,7 +413,10 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
     measured[c].region = region_noise(sample, c, pool);
     callbacks.report(0.2 + 0.8 * (c + 1) / noise.channels);
   }
-  if (noise.channels == 3) measured[0].apart = colours_apart(sample, kChromaBlock, pool);
+  if (noise.channels == 3) {
+    measured[0].luma_blocks = measure_shades(sample, kLumaBlock, pool);
+    measured[0].chroma_blocks = measure_shades(sample, kChromaBlock, pool);
+  }
   noise.confidence = Confidence::kMeasured;
   if (noise.channels == 1) {
     estimate_grey(measured[0], kind, noise);

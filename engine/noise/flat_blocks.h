@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sample.h"
+#include "square_blocks.h"
 
 namespace grainless {
 
@@ -13,10 +14,8 @@ namespace grainless {
 // (1.8).
 inline constexpr double kFlatShare = 1.4;
 
-struct FlatBlock {
-  float brightness, structure;    // mean and variance of luma at quarter resolution
+struct FlatBlock : SquareBlock {
   float variance[kSampleLevels];  // of one channel about the best quadratic surface
-  float apart;                    // colours_apart()
 };
 
 // One channel in square blocks of `side` pixels of full resolution (a multiple of 8), half of a
@@ -37,12 +36,6 @@ struct FlatNoise {
 // of a side apart. Flatness is judged on luma at quarter resolution, so that the noise of the finer
 // levels hardly takes part in choosing the blocks it is measured in.
 FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, ThreadPool& pool);
-
-// How far luma and both colours vary each for itself in the flattest blocks of `side` pixels of
-// full resolution, seen at a quarter of it: 1, if nothing of one shows in another, as in noise, to
-// 0, if all lie on one line, as the shades of one texture do. The determinant of their correlations
-// about quadratic surfaces, which three of four blocks stay under; 1 with too few blocks.
-double colours_apart(const Sample& sample, int32_t side, ThreadPool& pool);
 
 // What regions of 64 x 64 pixels show of one channel about quadratic surfaces: nearly the noise
 // alone where there is a calm one, and far more than blocks of it where texture is everywhere.

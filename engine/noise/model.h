@@ -91,6 +91,9 @@ struct NoiseModel {
   Confidence confidence = Confidence::kMeasured;
   // Perhaps a camera's coarse noise, which colour hardly shows. Film grain is such, too.
   bool like_grain = false;
+  // A camera's coarse noise, which much of may be texture: that shows in a filter that finds many
+  // patches alike.
+  bool like_texture = false;
   // What isn't white was, before the picture was straightened, resized or smoothed.
   bool was_white = false;
   // Chroma follows from luma (neutral.h) and tells no more of what is alike.

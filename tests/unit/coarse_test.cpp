@@ -78,7 +78,8 @@ Crop enlarged_planks() {
             0.799,
             {{5.024, 4.49, 2.579}, 5.375, 4.378},
             {8.714, 21.46, 6.495},
-            0.389},
+            {},
+            {0.389}},
            {{0.293, 6.764, true, 899},
             0.246,
             {{1.832, 1.755, 1.56}, 1.989, 1.182},
@@ -104,6 +105,24 @@ Crop darkened_jpeg() {
        {{0, 0, true, 4284}, 0.224, {{0.872, 0.818, 0.713}, 0.91, 0.646}, {0.856, 14.28, 0.734}}}};
 }
 
+// Kodak24's 22 with weak noise in its dark tones, by a median filter: a barn and grass.
+Crop barn_by_median() {
+  return {{{{0.518, 2.998, true, 1310},
+            0.842,
+            {{3.487, 2.956, 2.021}, 1.877, 1.724},
+            {13.87, 39.82, 11.64},
+            {0.758, 0.341, -0.176, 1.711},
+            {0.552, 0.326, -0.111, 1.638}},
+           {{0.41, 2.002, true, 1310},
+            0.711,
+            {{2.591, 2.371, 2.063}, 2.742, 2.033},
+            {3.477, 10.76, 2.91}},
+           {{0.428, 1.535, true, 1310},
+            0.369,
+            {{2.521, 2.343, 2.09}, 1.952, 1.271},
+            {3.428, 8.707, 2.953}}}};
+}
+
 TEST(Coarse, ACamerasNoiseIsFound) {
   EXPECT_EQ(judge_coarse(receiver().channel), Coarse::kSure);
   EXPECT_NE(judge_coarse(demosaiced().channel), Coarse::kNone);
@@ -123,7 +142,7 @@ TEST(Coarse, TextureAboveAScansNoiseIsNone) {
 TEST(Coarse, ShadesOfOneColourAreNone) {
   Crop crop = enlarged_planks();
   EXPECT_EQ(judge_coarse(crop.channel), Coarse::kNone);
-  crop.channel[0].apart = 0.5;
+  crop.channel[0].chroma_blocks.apart = 0.5;
   EXPECT_NE(judge_coarse(crop.channel), Coarse::kNone);
   // What has cleaned the colours' finest band was a camera.
   crop = enlarged_planks();
@@ -139,6 +158,23 @@ TEST(Coarse, NoneIsInLumaWhereVIsClean) {
   crop = darkened_jpeg();
   crop.channel[1].fine.sigma = 0;
   EXPECT_NE(judge_coarse(crop.channel), Coarse::kNone);
+}
+
+TEST(Coarse, LumaThatFollowsTheColoursIsNotSurelyNoise) {
+  Crop crop = barn_by_median();
+  EXPECT_EQ(judge_coarse(crop.channel), Coarse::kSome);
+  EXPECT_TRUE(may_be_texture(crop.channel));
+  // As noise of green alone would fall: then the flattest blocks are alike.
+  crop.channel[0].chroma_blocks.told = 0.2;
+  EXPECT_EQ(judge_coarse(crop.channel), Coarse::kSure);
+  EXPECT_TRUE(may_be_texture(crop.channel));
+  crop.channel[0].luma_blocks.spread = 1.2;
+  EXPECT_FALSE(may_be_texture(crop.channel));
+  // As a camera's red and blue do.
+  crop = barn_by_median();
+  crop.channel[0].luma_blocks.v_with_luma = 0.1;
+  EXPECT_EQ(judge_coarse(crop.channel), Coarse::kSure);
+  EXPECT_FALSE(may_be_texture(crop.channel));
 }
 
 TEST(Coarse, EditedNoiseIsToldFromACamerasByTheColoursFinestBand) {

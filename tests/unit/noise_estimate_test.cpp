@@ -15,6 +15,7 @@
 #include "engine/noise/flat_blocks.h"
 #include "engine/noise/neutral.h"
 #include "engine/noise/sample.h"
+#include "engine/noise/shades.h"
 #include "engine/noise/weak_texture.h"
 
 namespace grainless {
@@ -700,15 +701,18 @@ TEST(NoiseSample, LargeImagesAreSampledEvenly) {
 }
 
 // Brighter than the pieces of the curve can be counted: UBSan looks on.
-double apart_in(const Picture& picture) {
+Shades shades_of(const Picture& picture) {
   ThreadPool pool(2);
-  return colours_apart(take_sample(picture.image(), pool, {}), 32, pool);
+  return measure_shades(take_sample(picture.image(), pool, {}), 32, pool);
 }
 
-TEST(FlatBlocks, NoiseOfColoursIsApartAndShadesOfOneAreNot) {
+TEST(Shades, NoiseOfColoursIsApartAndShadesOfOneAreNot) {
   Picture noise = draw(3, 200, 150, [](int32_t, int32_t, int32_t) { return 120.0; });
   add_noise(noise, 6, 3);
-  EXPECT_GT(apart_in(noise), 0.8);
+  EXPECT_GT(shades_of(noise).apart, 0.8);
+  EXPECT_LT(shades_of(noise).told, 0.1);
+  EXPECT_NEAR(shades_of(noise).v_with_luma, 0, 0.1);
+  EXPECT_LT(shades_of(noise).spread, 1.2);
   Picture shades(3, 200, 150);
   for (int32_t y = 0; y < 150; ++y) {
     for (int32_t x = 0; x < 200; ++x) {
@@ -717,8 +721,26 @@ TEST(FlatBlocks, NoiseOfColoursIsApartAndShadesOfOneAreNot) {
       }
     }
   }
-  EXPECT_LT(apart_in(shades), 0.05);
-  EXPECT_EQ(apart_in(draw(3, 20, 20, [](int32_t, int32_t, int32_t) { return 120.0; })), 1);
+  EXPECT_LT(shades_of(shades).apart, 0.05);
+  EXPECT_GT(shades_of(shades).told, 0.95);
+  const Picture small = draw(3, 20, 20, [](int32_t, int32_t, int32_t) { return 120.0; });
+  EXPECT_EQ(shades_of(small).apart, 1);
+}
+
+TEST(Shades, VRisesWithTheNoiseOfRedAndBlueAndFallsWithThatOfGreen) {
+  for (const int32_t noisy : {0, 1, 2}) {
+    Picture noise = draw(3, 200, 150, [](int32_t, int32_t, int32_t) { return 120.0; });
+    add_noise(noise, 2, 3);
+    std::mt19937 random(5);
+    std::normal_distribution<double> normal(0, 8 / 255.0);
+    for (int32_t y = 0; y < 150; ++y) {
+      for (int32_t x = 0; x < 200; ++x) {
+        noise.at(x, y, noisy) += static_cast<float>(normal(random));
+      }
+    }
+    const double v = shades_of(noise).v_with_luma;
+    EXPECT_TRUE(noisy == 1 ? v < -0.5 : v > 0.3) << noisy << ": " << v;
+  }
 }
 
 TEST(Toning, IsFoundFarBeyondWhite) {

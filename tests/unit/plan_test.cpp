@@ -194,6 +194,17 @@ TEST(Plan, NlmTakesEditedNoiseForWhite) {
   EXPECT_EQ(make_plan(params, kRgb, noise).level_count, 3);
 }
 
+TEST(Plan, NlmTakesLessOfWhatMayBeTexture) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  NoiseModel noise = camera_noise(8, 4);
+  const auto [luma, chroma] = nlm_reach(params, noise);
+  noise.like_texture = true;
+  const auto [less_luma, less_chroma] = nlm_reach(params, noise);
+  EXPECT_NEAR(less_luma, 0.4 * luma, 0.01);
+  EXPECT_NEAR(less_chroma, 0.4 * chroma, 0.01);
+}
+
 TEST(Plan, NlmTakesLittleOfWhatMayBeFilmGrain) {
   Params params;
   params.method = static_cast<int32_t>(Method::kNlm);
