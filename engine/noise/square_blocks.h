@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "sample.h"
@@ -11,7 +12,7 @@
 namespace grainless {
 
 inline constexpr int32_t kFlatnessLevel = 2;  // on which flatness is judged
-inline constexpr int32_t kFewestSquares = 6;   // that are measured, and of a class of brightness
+inline constexpr int32_t kFewestSquares = 6;  // that are measured, and of a class of brightness
 inline constexpr int32_t kSurfaceTerms = 6;   // of a quadratic surface
 
 // Orthonormal quadratic surfaces over side x side samples: what remains after subtracting them is
@@ -99,11 +100,15 @@ size_t for_each_tone(std::vector<Block>& blocks, const Use& use) {
   return tones;
 }
 
-// What that share of the blocks stays under, which are not none, of value(block).
+// What that share of the blocks, which are not none, stays under of value(block). NaN, which
+// sorting can't bear and only floats beyond all pictures give, counts as 0.
 template <typename Block, typename Value>
 double quantile(const std::vector<Block>& blocks, double share, const Value& value) {
   std::vector<double> values;
-  for (const Block& block : blocks) values.push_back(value(block));
+  for (const Block& block : blocks) {
+    const double known = value(block);
+    values.push_back(std::isnan(known) ? 0.0 : known);
+  }
   const auto at =
       values.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), at, values.end());

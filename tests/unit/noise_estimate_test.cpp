@@ -727,6 +727,18 @@ TEST(Shades, NoiseOfColoursIsApartAndShadesOfOneAreNot) {
   EXPECT_EQ(shades_of(small).apart, 1);
 }
 
+TEST(Shades, ValuesBeyondAllPicturesAreBorne) {
+  for (const double scale : {1e10, 1e18, 1e25, 1e36}) {
+    Picture noise = draw(3, 200, 150, [](int32_t, int32_t, int32_t) { return 120.0; });
+    add_noise(noise, 20, 3);
+    for (float& value : noise.values) value *= static_cast<float>(scale);
+    const Shades shades = shades_of(noise);
+    EXPECT_GE(shades.apart, 0) << scale;
+    EXPECT_GE(shades.spread, 0) << scale;
+    estimate(noise.image());
+  }
+}
+
 TEST(Shades, VRisesWithTheNoiseOfRedAndBlueAndFallsWithThatOfGreen) {
   for (const int32_t noisy : {0, 1, 2}) {
     Picture noise = draw(3, 200, 150, [](int32_t, int32_t, int32_t) { return 120.0; });
