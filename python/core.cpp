@@ -305,20 +305,30 @@ std::string module_text(const std::string& folder) {
   return status.ok() ? version : status.message();
 }
 
-// A model crosses processes as its bytes, which another version of the engine would read otherwise.
-using ModelState = std::pair<std::string, nb::bytes>;
+// A model crosses processes as its bytes, which another version of the engine would read otherwise,
+// and what tells whether they are those that were written (Fowler, Noll and Vo's hash, 1a).
+using ModelState = std::tuple<std::string, nb::bytes, uint64_t>;
 static_assert(std::is_trivially_copyable_v<NoiseModel>);
 
+uint64_t hash_of(const nb::bytes& bytes) {
+  uint64_t hash = 14695981039346656037ull;
+  const auto* at = static_cast<const unsigned char*>(bytes.data());
+  for (size_t i = 0; i < bytes.size(); ++i) hash = (hash ^ at[i]) * 1099511628211ull;
+  return hash;
+}
+
 ModelState model_state(const NoiseModel& noise) {
-  return {GRAINLESS_VERSION, nb::bytes(&noise, sizeof noise)};
+  const nb::bytes bytes(&noise, sizeof noise);
+  return {GRAINLESS_VERSION, bytes, hash_of(bytes)};
 }
 
 void set_model_state(NoiseModel& noise, const ModelState& state) {
-  if (state.first != GRAINLESS_VERSION || state.second.size() != sizeof noise) {
-    throw nb::value_error("this noise model comes from another version of grainless");
+  const auto& [version, bytes, hash] = state;
+  if (version != GRAINLESS_VERSION || bytes.size() != sizeof noise || hash != hash_of(bytes)) {
+    throw nb::value_error("this noise model is damaged or comes from another version of grainless");
   }
   NoiseModel read;
-  std::memcpy(&read, state.second.data(), sizeof read);
+  std::memcpy(&read, bytes.data(), sizeof read);
   new (&noise) NoiseModel(read);
 }
 

@@ -306,6 +306,17 @@ class Running(WithFolder):
         self.assertEqual(model.sigma, report["sigma"])
         np.testing.assert_array_equal(grainless.denoise(picture, model=model), result)
 
+    def test_a_damaged_model_is_refused(self):
+        model = grainless.estimate(scene(90, 90, 3))
+        version, data, told = model.__getstate__()
+        for at in (0, len(data) // 2, len(data) - 1):
+            spoiled = bytearray(data)
+            spoiled[at] ^= 64
+            with self.assertRaisesRegex(ValueError, "damaged or comes from another version"):
+                type(model).__new__(type(model)).__setstate__((version, bytes(spoiled), told))
+        with self.assertRaisesRegex(ValueError, "damaged or comes from another version"):
+            type(model).__new__(type(model)).__setstate__((version, data[:-1], told))
+
     def test_other_threads_run_meanwhile(self):
         counted = []
         thread = threading.Thread(target=lambda: counted.append(grainless.denoise(scene(500, 500, 3), quality="high").sum()))
