@@ -53,4 +53,21 @@ chmod 555 "$folder"
 search=$PATH
 check "a checkout that can't be written to is named" says "$folder/build/meson can't be written to" "configure engine"
 chmod 755 "$folder"
+# A build of another root is made anew, one of the same is kept.
+configured_in() { # ROOT'S NUMBER
+    mkdir -p "$folder/build/meson"
+    echo "$1" >"$folder/build/meson/grainless-root"
+    touch "$folder/build/meson/built earlier"
+    GRAINLESS_INSIDE=yes PATH=$folder/programs:$PATH bash -c "set -eu
+        checkout='$folder' EPOCHSECONDS=0 GRAINLESS_CARDS=
+        $(<"$checkout/tools/dev/common.sh")
+        $(<"$checkout/tools/dev/build.sh")
+        configure engine" 2>/dev/null
+    test -e "$folder/build/meson/built earlier"
+}
+mkdir "$folder/programs"
+printf '#!/bin/sh\n' >"$folder/programs/meson"
+chmod +x "$folder/programs/meson"
+check "a build of this root is kept" configured_in "$(stat -c %i /)"
+check "that of another one is not" eval '! configured_in 1'
 echo "1..$number"

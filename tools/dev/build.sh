@@ -42,11 +42,25 @@ build_options() {
     fi
 }
 
+# A folder that was built in one Debian root and is used from another finds neither its packages nor its compiler.
+leave_other_root() {
+    local mark=$meson_dir/grainless-root here
+    [[ ${GRAINLESS_INSIDE:-} ]] || return 0
+    here=$(stat -c %i /)
+    if [[ -f $mark && $(<"$mark") != "$here" ]]; then
+        step "what $meson_dir holds was built in another Debian root: building it anew"
+        rm -rf -- "${meson_dir:?}"
+        mkdir -p "$meson_dir"
+    fi
+    echo "$here" >"$mark"
+}
+
 configure() { # [PARTS]
     use_cuda_toolkit
     [[ -f $checkout/meson.build ]] || die "there is no meson.build in $checkout: nothing to build"
     { mkdir -p "$meson_dir" && [[ -w $meson_dir ]]; } 2>/dev/null ||
         die "$meson_dir can't be written to, and all that is built goes there: clone the project where you may write"
+    leave_other_root
     local mark=$meson_dir/grainless-parts parts=${1:-all} before=
     local -a options
     read -ra options < <(build_options "$parts")
