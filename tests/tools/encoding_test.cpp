@@ -149,6 +149,26 @@ TEST(Encoding, OfPngGamma) {
   EXPECT_NE(notes[0].find("gamma"), std::string::npos);
 }
 
+TEST(Encoding, OfPngCodingBeforeAllOthers) {
+  std::vector<std::string> notes;
+  Metadata metadata;
+  metadata.icc_profile.assign(500, 7);
+  const auto coded = [&](uint8_t transfer) {
+    metadata.png_colour_codings = {{"mDCV", {1, 2}}, {"cICP", {9, transfer, 0, 1}}};
+    return of(metadata, 3, notes);
+  };
+  EXPECT_NEAR(coded(8).perceptual_of(2, 0.2), srgb_from_light(0.2), 1e-9);
+  EXPECT_NEAR(coded(4).perceptual_of(0, 0.5), srgb_from_light(std::pow(0.5, 2.2)), 1e-9);
+  EXPECT_NEAR(coded(1).perceptual_of(0, 0.5), srgb_from_light(std::pow(0.599 / 1.099, 1 / 0.45)),
+              1e-9);
+  for (const int transfer : {13, 16, 18}) {
+    EXPECT_TRUE(coded(static_cast<uint8_t>(transfer)).is_perceptual());
+  }
+  EXPECT_TRUE(notes.empty());
+  EXPECT_TRUE(coded(2).is_perceptual());  // not said: the profile is asked
+  EXPECT_EQ(notes.size(), 1u);
+}
+
 TEST(Encoding, ADamagedProfileIsSaid) {
   std::vector<std::string> notes;
   Metadata metadata;

@@ -11,6 +11,7 @@
 #include "engine/boundary/pixel_math.h"
 #include "icc_curves.h"
 #include "image_file.h"
+#include "png_coding.h"
 
 namespace grainless::tools {
 namespace {
@@ -160,7 +161,10 @@ Encoding Encoding::of(const Metadata& metadata, PixelFormat format, const std::s
     notes.push_back("'" + path + "': " + why + "; its samples are taken as perceptual (sRGB)");
   };
   const auto colours = format.colours();
-  if (!metadata.icc_profile.empty()) {
+  if (const std::optional<PngCoding> coding = png_coding(metadata.png_colour_codings)) {
+    if (coding->perceptual) return {};
+    curves.assign(static_cast<size_t>(colours), coding->curve);
+  } else if (!metadata.icc_profile.empty()) {
     IccCurves read = read_icc_curves(metadata.icc_profile, colours);
     if (!read.why.empty()) note("its colour profile " + read.why);
     curves = std::move(read.curves);

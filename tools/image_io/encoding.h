@@ -21,9 +21,9 @@ class Encoding {
   Encoding() = default;                              // perceptual: nothing is converted
   explicit Encoding(std::vector<ToneCurve> curves);  // a colour each
 
-  // Of a file's profile, or else of a PNG file's gamma; without either, and where they are nearly
-  // the same (a quarter of an 8-bit step, as in the plug-in), perceptual. A profile without curves
-  // counts as none, and a sentence goes into notes.
+  // Of a PNG file's cICP, or else its profile, or else its gamma; without any, and where they are
+  // nearly the same (a quarter of an 8-bit step, as in the plug-in), perceptual. A profile without
+  // curves counts as none, and a sentence goes into notes.
   static Encoding of(const Metadata& metadata, PixelFormat format, const std::string& path,
                      std::vector<std::string>& notes);
 
