@@ -169,13 +169,14 @@ void tell_layers_apart(NoiseModel& noise) {
           static_cast<float>(std::max(kLeast, variance_at(even, t, noise.sigma[0][0])));
     }
   }
-  // What no camera has smoothed each layer shows wherever it is.
+  // What no camera has smoothed each layer shows wherever it is, or flat parts between layers.
   const bool shown = noise.confidence == Confidence::kMeasured && noise.white[0] &&
                      (noise.alone.known || noise.told_tones >= kFewestTones);
   LayerDifference& between = noise.between;
   if (!between.known || !shown) return;
   for (int32_t t = 0; t < kNoiseTones; ++t) {
-    const double most = kClearly * kClearly * variance_at(even, t, between.sigma[0][0]);
+    const double alone = variance_at(even, t, between.sigma[0][0]);
+    const double most = kClearly * kClearly * std::max<double>(alone, between.flat[t]);
     between.tones[t] = std::min(between.tones[t], static_cast<float>(most));
   }
 }

@@ -64,6 +64,7 @@ struct LayerDifference {
   int32_t reach = kAllLayers;  // how many layers on either side differ little enough to be averaged
   float sigma[kMaxLevels][kMaxChannels] = {};  // as NoiseModel's
   float tones[kNoiseTones] = {};               // variance over that of sigma, as NoiseModel's
+  float flat[kNoiseTones] = {};  // the same of flat parts, whose differences are noise; 0: not told
 };
 
 // The noise of colours that are bent so that it is even, as each layer of a stack surely shows it.

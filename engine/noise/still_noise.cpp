@@ -163,6 +163,36 @@ void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPai
   }
 }
 
+// What flat blocks of each tone that stand still differ by: a motion would hardly show there, and a
+// change of brightness at quarter resolution as well. Tones without such blocks have that of the
+// next darker one that has some.
+void measure_flat(const std::vector<LayerPair>& near, double luma, LayerDifference& between) {
+  constexpr size_t kFlattest = 4;  // a quarter of them
+  std::vector<double> found[kNoiseTones];
+  for (const LayerPair& pair : near) {
+    const Tones tones = tones_of(pair, [](const PairBlock& block) {
+      return block.state == SquareState::kStill || block.state == SquareState::kShaken;
+    });
+    for (int32_t t = 0; t < kNoiseTones; ++t) {
+      Blocks flat = tones.blocks[t];
+      if (flat.size() < kFewestBlocks) continue;
+      flat.resize(std::max(kFewestBlocks, flat.size() / kFlattest));
+      const double fine = quantile_of(flat, 0, 0, 0.5);
+      if (quantile_of(flat, 2, 0, 0.5) <= kMostAtQuarter * fine) found[t].push_back(fine / luma);
+    }
+  }
+  int32_t known = -1;
+  for (int32_t t = 0; t < kNoiseTones; ++t) {
+    if (found[t].empty()) {
+      if (known >= 0) between.flat[t] = between.flat[known];
+      continue;
+    }
+    between.flat[t] = static_cast<float>(median(std::move(found[t])));
+    if (known < 0) std::fill_n(between.flat, t, between.flat[t]);
+    known = t;
+  }
+}
+
 // What nine tenths of the still blocks keep to.
 void measure_between(const std::vector<LayerPair>& near, NoiseModel& noise) {
   Blocks all, of_tone[kNoiseTones];
@@ -189,6 +219,7 @@ void measure_between(const std::vector<LayerPair>& near, NoiseModel& noise) {
     found[t].push_back(quantile_of(of_tone[t], 0, 0, kMostBlocks) / luma);
   }
   fill_gaps(found, between.tones);
+  measure_flat(near, luma, between);
   limit_sigma(between, noise);
 }
 

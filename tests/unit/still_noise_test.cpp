@@ -744,7 +744,8 @@ TEST(StillNoise, OfTonesThatEachLayerShowsTellsLayersApart) {
 // What seems to stand still and differs by more has moved under the noise; noise that a camera has
 // smoothed may be stronger than one layer shows.
 TEST(StillNoise, OfLayersIsNoMoreThanWhiteNoiseThatEachSurelyShows) {
-  const auto most = [](int32_t told, bool white, Confidence confidence, float tone) {
+  const auto most = [](int32_t told, bool white, Confidence confidence, float tone,
+                       float flat = 0) {
     NoiseModel noise = white_noise(3, 5);
     noise.told_tones = told;
     noise.white[0] = white;
@@ -752,6 +753,7 @@ TEST(StillNoise, OfLayersIsNoMoreThanWhiteNoiseThatEachSurelyShows) {
     noise.between.known = true;
     noise.between.sigma[0][0] = 10;
     std::fill_n(noise.between.tones, kNoiseTones, tone);
+    std::fill_n(noise.between.flat, kNoiseTones, flat);
     tell_layers_apart(noise);
     return noise.between.tones[8];
   };
@@ -760,6 +762,30 @@ TEST(StillNoise, OfLayersIsNoMoreThanWhiteNoiseThatEachSurelyShows) {
   EXPECT_EQ(most(3, true, Confidence::kMeasured, 1), 1.0f) << "other tones may be noisier";
   EXPECT_EQ(most(4, false, Confidence::kMeasured, 1), 1.0f);
   EXPECT_EQ(most(4, true, Confidence::kUnsure, 1), 1.0f);
+  EXPECT_NEAR(most(4, true, Confidence::kMeasured, 1, 0.6f), 0.73, 0.01) << "flat parts show more";
+}
+
+// Lifted shadows: each layer is sure of the weak noise of its bright parts.
+TEST(StillNoise, OfDarkTonesIsWhatTheirFlatPartsDifferBy) {
+  std::vector<TestImage> layers;
+  for (uint32_t z = 0; z < 4; ++z) {
+    layers.emplace_back(kFormat, kSide, kSide);
+    std::mt19937 random(z + 2);
+    std::normal_distribution<float> normal;
+    for (int32_t y = 0; y < kSide; ++y) {
+      for (int32_t x = 0; x < kSide; ++x) {
+        const bool dark = x < kSide / 2;
+        for (int32_t c = 0; c < 3; ++c) {
+          layers.back().set(x, y, c, (dark ? 72 : 184) + (dark ? 12 : 2) * normal(random));
+        }
+      }
+    }
+  }
+  const LayerDifference between = measured(layers, white_noise(3, 2)).between;
+  const float variance = between.sigma[0][0] * between.sigma[0][0];
+  EXPECT_NEAR(between.flat[4] * variance, 144, 15);
+  EXPECT_NEAR(between.flat[0] * variance, 144, 15) << "as the next that is told";
+  EXPECT_NEAR(between.flat[11] * variance, 4, 1);
 }
 
 // A noisy picture before other, clean ones of texture.
