@@ -452,8 +452,8 @@ class Checker {
         const double more = (levels ? high - low : 0) + quantum();
         const float value = result_[z].get(x, y, c);
         if (!(value >= led_back(low) - more && value <= led_back(high) + more)) {
-          fail("window",
-               number(value) + " where the window holds " + number(low) + " to " + number(high));
+          fail("window", number(value) + " where the window holds " + number(led_back(low)) +
+                             " to " + number(led_back(high)));
         }
       }
     }
@@ -461,7 +461,7 @@ class Checker {
 
   // What the model's lift makes of a colour value, which is all that happens to a constant.
   float led_back(float value) const {
-    const bool bends = !volume() || fuses_stack(params_, noise_);
+    const bool bends = volume() ? fuses_stack(params_, noise_) : !changes_nothing(params_, noise_);
     const ToneBend bend = make_plan(params_, draw_.format, noise_).bend;
     return bend.enabled && bends ? unlifted(bend.lift, value) : value;
   }
