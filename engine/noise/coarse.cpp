@@ -6,6 +6,11 @@
 namespace grainless {
 namespace {
 
+// White noise of the finest band over all that flat blocks show.
+double finest_part(const Measured& m) {
+  return m.flat.sigma[0] > 0 ? m.fine.sigma / m.flat.sigma[0] : 0;
+}
+
 // Regions show hardly more than blocks: one noise, and no texture that grows with them. Where they
 // show next to nothing, they are drawn, and say nothing of the photograph beside them.
 bool is_one_noise(const Measured& m, double most_growth) {
@@ -91,10 +96,7 @@ bool is_a_scans(const Measured* m) {
 // What is_demosaiced tells holds all the same: a parrot's green hides the noise of red and blue.
 bool is_of_one_colour(const Measured* m) {
   constexpr double kMostApart = 0.45, kEmpty = 0.04, kFull = 0.42;
-  const auto part = [](const Measured& c) {
-    return c.flat.sigma[0] > 0 ? c.fine.sigma / c.flat.sigma[0] : 0;
-  };
-  const double fine = std::max(part(m[1]), part(m[2]));
+  const double fine = std::max(finest_part(m[1]), finest_part(m[2]));
   return m[0].chroma_blocks.apart < kMostApart && fine > kEmpty && fine < kFull;
 }
 
@@ -199,10 +201,9 @@ bool was_white(const Measured* m) {
   constexpr double kPlain = 0.24, kGood = 0.19, kSome = 0.1;
   constexpr double kMostOfLuma = 0.37, kMuchTexture = 8;
   if (m[1].flat.sigma[0] <= 0 || m[2].flat.sigma[0] <= 0) return false;
-  const auto part = [](const Measured& c) { return c.fine.sigma / c.flat.sigma[0]; };
-  const double fine = std::min(part(m[1]), part(m[2]));
+  const double fine = std::min(finest_part(m[1]), finest_part(m[2]));
   const double texture = std::min(m[1].fine.texture, m[2].fine.texture);
-  return fine > kPlain || (fine > kGood && part(m[0]) < kMostOfLuma) ||
+  return fine > kPlain || (fine > kGood && finest_part(m[0]) < kMostOfLuma) ||
          (fine > kSome && texture > kMuchTexture);
 }
 

@@ -413,7 +413,7 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
     measured[c].region = region_noise(sample, c, pool);
     callbacks.report(0.2 + 0.8 * (c + 1) / noise.channels);
   }
-  if (noise.channels == 3 && white_luma(measured, kind) < 0) {
+  if (kind == NoiseKind::kSure && noise.channels == 3 && white_luma(measured, kind) < 0) {
     // Only what is not white is asked whether it is coarse noise.
     measured[0].luma_blocks = measure_shades(sample, kLumaBlock, pool);
     measured[0].chroma_blocks = measure_shades(sample, kChromaBlock, pool);

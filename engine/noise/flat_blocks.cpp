@@ -16,16 +16,6 @@ constexpr double kLowest = 0.01;
 constexpr int32_t kRegion = 64;  // pixels a side
 constexpr double kCalmRegions = 0.03, kMostRegions = 0.9;
 
-using Blocks = std::vector<FlatBlock>::iterator;
-
-// A level's lower percentile of the variances.
-double lower_variance(Blocks first, Blocks last, int32_t level) {
-  std::vector<float> sorted;
-  for (Blocks block = first; block != last; ++block) sorted.push_back(block->variance[level]);
-  std::sort(sorted.begin(), sorted.end());
-  return sorted[static_cast<size_t>(kPercentile * static_cast<double>(sorted.size() - 1))];
-}
-
 // Of the blocks' variances at one level.
 double variance_quantile(const std::vector<FlatBlock>& blocks, int32_t level, double share) {
   return quantile(blocks, share, [&](const FlatBlock& block) { return block.variance[level]; });
@@ -55,9 +45,10 @@ FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, 
   if (blocks.size() < kFewestSquares) return noise;
   const double lowest = variance_quantile(blocks, 0, kLowest);
   std::vector<double> level[kSampleLevels];
-  const size_t tones = for_each_tone(blocks, [&](Blocks first, Blocks last) {
+  const size_t tones = for_each_tone(blocks, [&](auto first, auto last) {
     for (int32_t l = 0; l < kSampleLevels; ++l) {
-      level[l].push_back(std::sqrt(lower_variance(first, last, l)));
+      const auto variance = [l](const FlatBlock& block) { return block.variance[l]; };
+      level[l].push_back(std::sqrt(quantile(first, last, kPercentile, variance)));
     }
   });
   // Noise of a camera varies little between the tones but for the darkest and brightest; texture

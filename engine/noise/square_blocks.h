@@ -100,19 +100,25 @@ size_t for_each_tone(std::vector<Block>& blocks, const Use& use) {
   return tones;
 }
 
-// What that share of the blocks, which are not none, stays under of value(block). NaN, which
-// sorting can't bear and only floats beyond all pictures give, counts as 0.
-template <typename Block, typename Value>
-double quantile(const std::vector<Block>& blocks, double share, const Value& value) {
+// What that share of the blocks from first to last, which are not none, stays under of
+// value(block). NaN, which sorting can't bear and only floats beyond all pictures give, counts as
+// 0.
+template <typename Iterator, typename Value>
+double quantile(Iterator first, Iterator last, double share, const Value& value) {
   std::vector<double> values;
-  for (const Block& block : blocks) {
-    const double known = value(block);
+  for (auto block = first; block != last; ++block) {
+    const double known = value(*block);
     values.push_back(std::isnan(known) ? 0.0 : known);
   }
   const auto at =
       values.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), at, values.end());
   return *at;
+}
+
+template <typename Block, typename Value>
+double quantile(const std::vector<Block>& blocks, double share, const Value& value) {
+  return quantile(blocks.begin(), blocks.end(), share, value);
 }
 
 }  // namespace grainless
