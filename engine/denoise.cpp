@@ -21,6 +21,7 @@
 #include "engine/params/params.h"
 #include "engine/plan/make_plan.h"
 #include "engine/plan/make_volume_plan.h"
+#include "mean_shares.h"
 #include "sentence.h"
 #include "stack.h"
 #include "stopwatch.h"
@@ -212,6 +213,9 @@ struct Engine::Impl {
 
   void denoise_stack(const VolumeRequest& request, const Callbacks& callbacks, Report& report);
 
+  // Filters pictures without any card.
+  RunPicture on_the_processor();
+
   using Supports = std::function<Status(const Backend&)>;
   void run(const TileWork& work, const Params& params, const Supports& supports, Report& report);
 
@@ -291,6 +295,15 @@ void Engine::Impl::denoise_stack(const VolumeRequest& request, const Callbacks& 
   // The layers' mean was all that was wanted.
   report.device = registry.cpu()->name();
   report.device_description = registry.cpu()->description();
+}
+
+RunPicture Engine::Impl::on_the_processor() {
+  return [this](const Plan& plan, const ConstImage& source, const MutableImage& target,
+                const Callbacks& callbacks) {
+    Report report;
+    std::vector<std::string> failed;
+    run_tiles(ImageWork(plan, source, target, callbacks), {}, registry.cpu(), report, failed);
+  };
 }
 
 // On the cards that params ask for, as far as they can do it.
@@ -389,6 +402,9 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
                                     callbacks);
     }
     noise.range = picture_range(measured);
+    if (params.auto_sigma) {
+      measure_mean_shares(measured, impl_->pool, callbacks, impl_->on_the_processor(), noise);
+    }
   });
   if (seconds != nullptr) *seconds = watch.seconds();
   return status;

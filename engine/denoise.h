@@ -170,16 +170,18 @@ class Engine {
                  const Callbacks& callbacks, Report& report);
 
   // A stack of whole images of one size and format: layers of a volume, frames of a burst. `depth`
-  // layers, 1 to 15, are searched before and after each one. Where layers stand still they are
-  // averaged, and each is filtered as a picture then (engine/stack.h); other ones are searched by
-  // Non-Local Means. A layer's pixels don't depend on how much memory and how many threads or cards
-  // there are. An automatic sigma is volume_noise(); what was taken out is report.noise.
+  // layers, 1 to 15, are searched before and after each one. What they show alike is averaged, and
+  // each is filtered as a picture then (engine/stack.h), but for what Non-Local Means searches in
+  // three dimensions (fuses_stack() in engine/plan/stack_plan.h). A layer's pixels don't depend on
+  // how much memory and how many threads or cards there are. An automatic sigma is volume_noise();
+  // what was taken out is report.noise.
   Status denoise_volume(const Params& params, int32_t depth, std::span<const ConstImage> layers,
                         std::span<const MutableImage> targets, const Callbacks& callbacks,
                         Report& report);
 
   // noise_for() a volume: the mean of its measured_layers(), raised or limited by what still ones
-  // of them differ by (engine/noise/still_noise.h). Other layers may be missing.
+  // of them differ by (engine/noise/still_noise.h), and what of their means is noise
+  // (mean_shares.h). Other layers may be missing.
   Status volume_noise(const Params& params, std::span<const ConstImage> layers,
                       const Callbacks& callbacks, NoiseModel& noise, double* seconds);
 

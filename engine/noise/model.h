@@ -67,6 +67,16 @@ struct LayerDifference {
   float flat[kNoiseTones] = {};  // the same of flat parts, whose differences are noise; 0: not told
 };
 
+// Of what a picture filter takes out of the mean of still layers: the share that is noise, the rest
+// being the picture's own (engine/mean_shares.h).
+struct MeanShares {
+  int32_t layers = 0;  // in the largest mean that was looked at; 0: none, all is taken for noise
+  float of_one[kMaxChannels] = {1, 1, 1}, of_two[kMaxChannels] = {1, 1, 1};
+  float of_all[kMaxChannels] = {1, 1, 1};
+};
+// Of Method::kBm3d and kNlm, which denoise stacks.
+inline constexpr int32_t kStackMethods = 2;
+
 // The noise of colours that are bent so that it is even, as each layer of a stack surely shows it.
 struct EvenNoise {
   bool known = false;
@@ -117,6 +127,7 @@ struct NoiseModel {
   bool still = false;
   LayerDifference between;
   EvenNoise alone;
+  MeanShares means[kStackMethods];
 };
 
 // Sigma of a channel in colours as they are, at a brightness 0..255: that of bent colours over the

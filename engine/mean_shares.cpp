@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "mean_shares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engine/cpu/frame/pixel_planes.h"
+#include "engine/cpu/volume/fusion.h"
+#include "engine/noise/sample.h"
+#include "engine/plan/make_plan.h"
+#include "float_picture.h"
+
+namespace grainless {
+namespace {
+
+constexpr int32_t kTiles = 6;
+constexpr double kRecorruption = 0.5;  // a: less is nearer to y, and less sure
+constexpr float kStood = 0.9f;         // share of the layers that a pixel's mean must hold
+constexpr int64_t kFewestPixels = 1 << 12;
+// Of the variance that the mean's noise has by what layers differ by: layers that repeat others
+// show less.
+constexpr double kLeastShown = 0.25;
+
+// Two pictures of one scene whose noise is independent: the first, and what leads from it to the
+// second. Of a mean of so many layers.
+struct TwoPictures {
+  Planes first, step;
+  Planes counts;  // how many layers' worth a pixel's mean is
+  int32_t layers;
+};
+
+// Over a channel, d being what the filter adds to the first picture.
+struct Sums {
+  double towards = 0, added = 0, step = 0;  // <d, step>, <d, d>, <step, step>
+};
+
+struct Found {
+  Sums sums[kMaxChannels];
+  int64_t pixels = 0;
+};
+
+// The middle `count` ones.
+std::span<const ConstImage> middle(std::span<const ConstImage> layers, int32_t count) {
+  const size_t kept = static_cast<size_t>(count);
+  return layers.subspan((layers.size() - kept) / 2, kept);
+}
+
+std::vector<ConstImage> parts_at(std::span<const ConstImage> layers, const SampleTile& tile) {
+  std::vector<ConstImage> parts;
+  for (const ConstImage& layer : layers) {
+    parts.push_back({layer.format,
+                     tile.width,
+                     tile.height,
+                     {0, 0, tile.width, tile.height},
+                     pixel_at(layer, tile.x, tile.y),
+                     layer.row_bytes});
+  }
+  return parts;
+}
+
+// Adds share * other to planes over the same rectangle.
+void add(const Planes& other, double share, Planes& planes) {
+  const Rect& rect = planes.rect();
+  for (int32_t c = 0; c < planes.channels(); ++c) {
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      const float* from = other.at(c, rect.x, y);
+      float* to = planes.at(c, rect.x, y);
+      for (int32_t x = 0; x < rect.width; ++x) to[x] += static_cast<float>(share) * from[x];
+    }
+  }
+}
+
+Planes planes_of(const StackPlan& stack, const ConstImage& part, ThreadPool& pool) {
+  Plan plan = plain_pixels(part.format);
+  plan.valid = stack.fusion.valid;
+  std::copy_n(stack.fusion.hidden, kMaxChannels, plan.hidden);
+  return planes_from_pixels(plan, tile_of(part, {}), part.rect, pool);
+}
+
+// As strong as the noise of the layers' mean. Halves take turns: what moves or fades steadily is in
+// both.
+Planes noise_of_mean(const StackPlan& stack, std::span<const ConstImage> parts, ThreadPool& pool) {
+  const auto count = static_cast<int32_t>(parts.size());
+  const int32_t odd = count / 2, even = count - odd;
+  const double scale = std::sqrt(1.0 / count / (1.0 / even + 1.0 / odd));
+  Planes noise = planes_of(stack, parts.front(), pool);
+  add(noise, scale / even - 1, noise);
+  for (int32_t i = 1; i < count; ++i) {
+    add(planes_of(stack, parts[i], pool), i % 2 == 0 ? scale / even : -scale / odd, noise);
+  }
+  return noise;
+}
+
+// Of a layer and the next one; of a mean: recorrupted by what its halves differ by.
+TwoPictures two_pictures(const StackPlan& stack, int32_t count, std::span<const ConstImage> parts,
+                         ThreadPool& pool, const Callbacks& callbacks) {
+  const auto used = static_cast<int32_t>(parts.size());
+  Fused mean = fuse_layers(stack.fusion, {used, 0, parts}, (used - 1) / 2, parts.front().rect, pool,
+                           callbacks);
+  if (count == 1) {
+    Planes first = planes_of(stack, parts[0], pool), step = planes_of(stack, parts[1], pool);
+    add(first, -1, step);
+    return {std::move(first), std::move(step), std::move(mean.count), used};
+  }
+  Planes noise = noise_of_mean(stack, parts, pool);
+  add(noise, kRecorruption, mean.planes);
+  add(noise, -(kRecorruption + 1 / kRecorruption) - 1, noise);
+  return {std::move(mean.planes), std::move(noise), std::move(mean.count), used};
+}
+
+Planes filtered(const Plan& plan, const Planes& planes, ThreadPool& pool,
+                const Callbacks& callbacks, const RunPicture& run) {
+  const Rect& rect = planes.rect();
+  FloatPicture source(planes.channels(), rect.width, rect.height, rect), target = source;
+  const Plan plain = plain_pixels(source.format);
+  pixels_from_planes(plain, tile_of(source.image(), source.writable()), planes, planes, pool);
+  run(plan, source.image(), target.writable(), callbacks);
+  return planes_from_pixels(plain, tile_of(target.image(), {}), rect, pool);
+}
+
+// Of pixels whose layers stood still.
+void add_sums(const TwoPictures& two, const Planes& result, Found& found) {
+  const Rect& rect = result.rect();
+  const float least = kStood * static_cast<float>(two.layers);
+  for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+    const float* count = two.counts.at(0, rect.x, y);
+    found.pixels += std::count_if(count, count + rect.width, [&](float n) { return n >= least; });
+    for (int32_t c = 0; c < result.channels(); ++c) {
+      const float *from = two.first.at(c, rect.x, y), *to = result.at(c, rect.x, y);
+      const float* step = two.step.at(c, rect.x, y);
+      Sums& sums = found.sums[c];
+      for (int32_t x = 0; x < rect.width; ++x) {
+        if (count[x] < least) continue;
+        const double d = to[x] - from[x], s = step[x];
+        sums.towards += d * s;
+        sums.added += d * d;
+        sums.step += s * s;
+      }
+    }
+  }
+}
+
+class Measurement {
+ public:
+  Measurement(std::span<const ConstImage> layers, const NoiseModel& noise, ThreadPool& pool,
+              const Callbacks& callbacks, const RunPicture& run)
+      : layers_(layers), noise_(noise), pool_(pool), callbacks_(callbacks), run_(run) {}
+
+  // Of a mean of `count` layers, or of one; false where they don't tell.
+  bool measure(Method method, int32_t count, float* shares) const;
+
+ private:
+  Found find(const StackPlan& stack, int32_t count) const;
+  double expected_step(int32_t count) const;
+
+  std::span<const ConstImage> layers_;
+  const NoiseModel& noise_;
+  ThreadPool& pool_;
+  const Callbacks& callbacks_;
+  const RunPicture& run_;
+};
+
+Found Measurement::find(const StackPlan& stack, int32_t count) const {
+  const ConstImage& one = layers_.front();
+  const std::span used = middle(layers_, std::max(2, count));
+  const Callbacks quiet{callbacks_.cancel, {}};
+  const Plan plan = left_plan(stack, count);
+  Found found;
+  for (const SampleTile& tile : sample_tiles(one.width, one.height, kTiles)) {
+    const TwoPictures two = two_pictures(stack, count, parts_at(used, tile), pool_, quiet);
+    add_sums(two, filtered(plan, two.first, pool_, quiet, run_), found);
+  }
+  return found;
+}
+
+// Luma's variance.
+double Measurement::expected_step(int32_t count) const {
+  const double sigma = noise_.between.known ? noise_.between.sigma[0][0] : noise_.sigma[0][0];
+  if (count == 1) return 2 * sigma * sigma;
+  const double step = (kRecorruption + 1 / kRecorruption) * sigma;
+  return step * step / count;
+}
+
+bool Measurement::measure(Method method, int32_t count, float* shares) const {
+  Params params;
+  params.method = static_cast<int32_t>(method);
+  params.quality = static_cast<int32_t>(Quality::kFast);
+  const StackPlan stack = make_stack_plan(params, count, noise_.channels, noise_);
+  if (changes_nothing(params, left_noise(stack, count))) return false;
+  const Found found = find(stack, count);
+  const double step = kLeastShown * expected_step(count) * static_cast<double>(found.pixels);
+  if (found.pixels < kFewestPixels || found.sums[0].step < step) return false;
+  for (int32_t c = 0; c < noise_.channels; ++c) {
+    const auto& [towards, added, all] = found.sums[c];
+    shares[c] = towards < added ? static_cast<float>(std::max(0.0, towards / added)) : 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+void measure_mean_shares(std::span<const ConstImage> layers, ThreadPool& pool,
+                         const Callbacks& callbacks, const RunPicture& run, NoiseModel& noise) {
+  const auto all = static_cast<int32_t>(layers.size());
+  const int32_t near = noise.between.known ? std::min(all, 2 * noise.between.reach + 1) : all;
+  if (near < 2) return;
+  const Measurement measurement(layers, noise, pool, callbacks, run);
+  for (const Method method : {Method::kBm3d, Method::kNlm}) {
+    MeanShares found;
+    if (!measurement.measure(method, 1, found.of_one)) continue;
+    if (!measurement.measure(method, 2, found.of_two)) continue;
+    if (near == 2) {
+      std::copy_n(found.of_two, kMaxChannels, found.of_all);
+    } else if (!measurement.measure(method, near, found.of_all)) {
+      continue;
+    }
+    found.layers = near;
+    noise.means[static_cast<int32_t>(method)] = found;
+  }
+}
+
+}  // namespace grainless

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "stack_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/methods.h"
+#include "engine/noise/layer_tones.h"
+#include "make_plan.h"
+
+namespace grainless {
+namespace {
+
+PixelFormat averaged_format(const StackPlan& stack) {
+  return {Component::kFloat, stack.fusion.channels};
+}
+
+// What the filter for volumes doesn't take stays out of the one that stands in for it.
+Params picture_params(const Params& params) {
+  Params picture = params;
+  if (method_row(params.method).stack == StackWay::kFusion) return picture;
+  const Params defaults;
+  picture.quality = defaults.quality;
+  picture.scales = 1;
+  picture.shadows = picture.highlights = 100;
+  return picture;
+}
+
+double between(double from, double to, double part) {
+  return from + (to - from) * std::clamp(part, 0.0, 1.0);
+}
+
+}  // namespace
+
+bool fuses_stack(const Params& params, const NoiseModel& noise) {
+  const bool surely_measured = params.auto_sigma && noise.confidence == Confidence::kMeasured;
+  return method_row(params.method).stack == StackWay::kFusion || noise.between.known ||
+         (noise.channels > 1 && surely_measured);
+}
+
+StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
+                          const NoiseModel& noise) {
+  StackPlan stack{make_fusion_plan(params, depth, channels, noise), picture_params(params), noise,
+                  0};
+  stack.params.detail = 0;
+  stack.params.impulse = static_cast<int32_t>(ImpulseWay::kOff);
+  Plan picture = left_plan(stack, 1);
+  set_bend(picture, {}, noise.range);
+  stack.fusion.valid = picture.valid;
+  std::copy_n(picture.hidden, kMaxChannels, stack.fusion.hidden);
+  for (int32_t layers = 1; layers <= 2 * depth + 1; ++layers) {
+    for (int32_t i = 0; i <= last_run(layers); ++i) {
+      stack.halo = std::max(stack.halo, left_plan(stack, run_count(i, layers)).halo);
+    }
+  }
+  return stack;
+}
+
+int32_t last_run(int32_t layers) {
+  int32_t last = 0;
+  while (1 << last < layers) ++last;
+  return last;
+}
+
+double run_count(int32_t run, int32_t layers) {
+  const int32_t last = last_run(layers);
+  return run >= last ? 1.0 : std::pow(layers, 1.0 - static_cast<double>(run) / last);
+}
+
+NoiseModel left_noise(const StackPlan& stack, double count) {
+  NoiseModel left = evened_noise(stack.noise);
+  for (int32_t c = 0; c < left.channels; ++c) {
+    const double sigma =
+        fused_sigma(stack.fusion.taken[c], count) * (count > 1 ? left.unevenness : 1);
+    for (int32_t l = 0; l < left.levels; ++l) {
+      left.sigma[l][c] = static_cast<float>(left.sigma[l][c] * sigma);
+    }
+  }
+  return left;
+}
+
+Plan left_plan(const StackPlan& stack, double count) {
+  return make_plan(stack.params, averaged_format(stack), left_noise(stack, count));
+}
+
+float share_of_noise(const StackPlan& stack, double count, int32_t channel) {
+  const MeanShares& means = stack.noise.means[stack.params.method];
+  if (means.layers < 2) return 1;
+  const double octaves = std::log2(std::max(1.0, count)), all = std::log2(means.layers);
+  const double of_two = between(means.of_one[channel], means.of_two[channel], octaves);
+  if (octaves <= 1) return static_cast<float>(of_two);
+  return static_cast<float>(between(of_two, means.of_all[channel], (octaves - 1) / (all - 1)));
+}
+
+}  // namespace grainless

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// How a stack is denoised that is averaged first (engine/stack.h): by which layers, and with which
+// picture filter for what noise is left.
+#pragma once
+
+#include "engine/boundary/plan.h"
+#include "engine/noise/model.h"
+#include "engine/params/params.h"
+#include "fusion_plan.h"
+
+namespace grainless {
+
+// For 31 layers, kMaxDepth on either side.
+inline constexpr int32_t kMostRuns = 6;
+
+struct StackPlan {
+  FusionPlan fusion;
+  Params params;     // of the picture filter
+  NoiseModel noise;  // of a layer alone
+  int32_t halo;      // of the picture filter, whatever it runs for
+};
+
+// Whether a stack is averaged first. Always for some methods. Non-Local Means, which looks into the
+// layers beside as they are, expects white noise that is the same at every brightness, as a sigma
+// that is given says; where the noise is measured it averages layers that are known to stand still,
+// since then nothing finds more noise than their mean removes, and frames in colour, which come
+// from cameras (docs/quality.md).
+bool fuses_stack(const Params& params, const NoiseModel& noise);
+
+// Shapes and settings as Engine::denoise_volume() takes them.
+StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
+                          const NoiseModel& noise);
+
+// With n layers in the window there are runs 0..last_run(n), run i being for n^(1 - i / last) of
+// them.
+int32_t last_run(int32_t layers);
+double run_count(int32_t run, int32_t layers);
+
+// What is left in a mean of `count` independent layers: its noise, and the picture filter's plan.
+NoiseModel left_noise(const StackPlan& stack, double count);
+Plan left_plan(const StackPlan& stack, double count);
+
+// How much of what the filter takes out of such a mean is taken (NoiseModel::means).
+float share_of_noise(const StackPlan& stack, double count, int32_t channel);
+
+}  // namespace grainless
