@@ -54,6 +54,37 @@ PairBlock block_of(const SampleTile& a, const SampleTile& b, int32_t channels, i
   return block;
 }
 
+constexpr int32_t kCell = 4;
+
+bool equals(const float* cell, const float* other, ptrdiff_t width) {
+  for (int32_t y = 0; y < kCell; ++y) {
+    if (!std::equal(cell + y * width, cell + y * width + kCell, other + y * width)) return false;
+  }
+  return true;
+}
+
+bool is_plain(const float* cell, ptrdiff_t width) {
+  for (int32_t y = 0; y < kCell; ++y) {
+    for (int32_t x = 0; x < kCell; ++x) {
+      if (cell[y * width + x] != cell[0]) return false;
+    }
+  }
+  return true;
+}
+
+// Of luma, in the block at (x, y).
+void count_cells(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y, LayerPair& pair) {
+  for (int32_t j = y; j < y + kSide; j += kCell) {
+    for (int32_t i = x; i < x + kSide; i += kCell) {
+      const ptrdiff_t at = static_cast<ptrdiff_t>(j) * a.width + i;
+      const float *one = a.plane[0][0].data() + at, *other = b.plane[0][0].data() + at;
+      if (is_plain(one, a.width)) continue;
+      ++pair.shown;
+      pair.repeated += equals(one, other, a.width) ? 1 : 0;
+    }
+  }
+}
+
 // The squares of all tiles; a tile's right and lower rest is in none.
 class Squares {
  public:
@@ -150,6 +181,7 @@ LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart a
       for (int32_t x = 0; x + kSide <= one.width; x += kSide) {
         if (count_state(one, x, y, kSide, kInvalid) > 0) continue;
         if (count_state(other, x, y, kSide, kInvalid) > 0) continue;
+        count_cells(one, other, x, y, pair);
         pair.blocks.push_back(block_of(one, other, a.channels, x, y));
         pair.blocks.back().clipped = !measurable(one, x, y, kSide, kMostClipped) ||
                                      !measurable(other, x, y, kSide, kMostClipped);

@@ -28,6 +28,7 @@ struct LayerPair {
                                    // the squares' medians
   bool hidden = false;             // they differ by far more than the noise that each shows
   size_t sure = 0, alike = 0;      // squares that surely show a displacement, and about the same
+  size_t shown = 0, repeated = 0;  // cells of 4 x 4 pixels that aren't plain; equal in both layers
 
   // At least so many squares have to show it.
   static constexpr size_t kFewestSure = 4;
@@ -35,6 +36,13 @@ struct LayerPair {
   bool agrees() const { return 4 * alike >= 3 * sure; }
   bool together() const { return sure >= kFewestSure && agrees(); }
   bool apart() const { return sure >= kFewestSure && !agrees(); }
+
+  // The layers differ, and yet a part of them is the same to the last bit: they hold no noise, or
+  // it was held where nothing moved. What they differ by says nothing of noise then.
+  bool repeat_in_part() const {
+    constexpr size_t kFewestCells = 32, kPart = 8;
+    return repeated < shown && repeated >= kFewestCells && kPart * repeated >= shown;
+  }
 };
 
 // Of the same parts of two layers, whose luma shows noise of the variance `known` in each alone.

@@ -170,11 +170,12 @@ void tell_layers_apart(NoiseModel& noise) {
     }
   }
   // What no camera has smoothed each layer shows wherever it is, or flat parts between layers.
-  const bool shown = noise.confidence == Confidence::kMeasured && noise.white[0] &&
-                     (noise.alone.known || noise.told_tones >= kFewestTones);
+  const bool shown = noise.confidence == Confidence::kMeasured && noise.white[0];
+  const bool everywhere = noise.alone.known || noise.told_tones >= kFewestTones;
   LayerDifference& between = noise.between;
   if (!between.known || !shown) return;
   for (int32_t t = 0; t < kNoiseTones; ++t) {
+    if (!everywhere && between.flat[t] <= 0) continue;
     const double alone = variance_at(even, t, between.sigma[0][0]);
     const double most = kClearly * kClearly * std::max<double>(alone, between.flat[t]);
     between.tones[t] = std::min(between.tones[t], static_cast<float>(most));

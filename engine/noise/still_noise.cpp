@@ -9,6 +9,7 @@
 #include "layer_pairs.h"
 #include "layer_tones.h"
 #include "pair_blocks.h"
+#include "square_blocks.h"
 
 namespace grainless {
 namespace {
@@ -242,14 +243,49 @@ void take_sure(const Pairs& pairs, const NoiseModel& sure, NoiseModel& noise) {
   }
 }
 
-}  // namespace
+// Variance of luma that nine tenths of a layer's blocks keep to: of the layer that has least.
+double variance_of_calmest_layer(const std::vector<Sample>& samples) {
+  constexpr int32_t kSide = kLeftSide, kPixels = kSide * kSide;
+  double least = HUGE_VAL;
+  std::vector<float> values(kPixels), variances;
+  for (const Sample& sample : samples) {
+    variances.clear();
+    for (const SampleTile& tile : sample.tiles) {
+      for (int32_t y = 0; y + kSide <= tile.height; y += kSide) {
+        for (int32_t x = 0; x + kSide <= tile.width; x += kSide) {
+          if (count_state(tile, x, y, kSide, kInvalid) > 0) continue;
+          gather(tile, {0, 0, x, y}, kSide, values);
+          float mean = 0;
+          variances.push_back(plain_variance(values, kPixels, mean));
+        }
+      }
+    }
+    if (variances.empty()) continue;
+    const double place = kMostBlocks * static_cast<double>(variances.size() - 1);
+    const auto at = variances.begin() + static_cast<ptrdiff_t>(place);
+    std::nth_element(variances.begin(), at, variances.end());
+    least = std::min<double>(least, *at);
+  }
+  return least;
+}
 
-void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, NoiseModel& noise) {
-  if (samples.size() < 2) return;
+// What layers differ by is not all noise where that is clearly more than one of them varies by at
+// all: they show different things.
+bool differ_by_more_than_noise(const std::vector<Sample>& samples, const NoiseModel& noise) {
+  constexpr double kClearly = 2.0;
+  const double sigma = std::max(noise.sigma[0][0], noise.between.sigma[0][0]);
+  return sigma * sigma > kClearly * variance_of_calmest_layer(samples);
+}
+
+// By what layers differ by.
+void measure_differences(const std::vector<Sample>& samples, const NoiseModel* sure,
+                         NoiseModel& noise) {
   const float found = noise.sigma[0][0];
   const double known = found * found;
   const std::vector<bool> squares = still_squares(samples);
   Pairs pairs = compare_all(samples, known, false, squares);
+  const auto repeats = [](const LayerPair& pair) { return pair.repeat_in_part(); };
+  if (std::any_of(pairs.near.begin(), pairs.near.end(), repeats)) return;
   measure_still(pairs.near, pairs.far, noise);
   // What drifts slowly stands still from layer to layer only, which shows its noise all the same.
   if (std::any_of(pairs.ends.begin(), pairs.ends.end(), has_moved)) noise.still = false;
@@ -261,6 +297,15 @@ void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, 
   if (reach > 0) measure_between(pairs.near, noise);
   noise.between.reach = reach;
   measure_all_tones(pairs.near, found, noise);
+}
+
+}  // namespace
+
+void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, NoiseModel& noise) {
+  if (samples.size() < 2) return;
+  NoiseModel measured = noise;
+  measure_differences(samples, sure, measured);
+  if (!differ_by_more_than_noise(samples, measured)) noise = measured;
 }
 
 double variance_left(const std::vector<Sample>& samples) {

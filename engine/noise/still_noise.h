@@ -15,6 +15,7 @@ namespace grainless {
 // more than the layers alone show: confidence is kMeasured then. Where most squares do (motion.h),
 // whatever the noise looks like: sets noise.between, and limits sigma to it, and strength where
 // that makes it less. Sets noise.tones and noise.unevenness from what has not moved.
+// All stays as it is where layers repeat each other in part, or differ by more than one varies by.
 // What layers of theirs surely show (`sure`, may be null), counts for all that move and are not
 // sure.
 void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, NoiseModel& noise);

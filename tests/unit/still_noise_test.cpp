@@ -107,6 +107,46 @@ TEST(StillNoise, NotOfAPictureTooSmallToTell) {
   EXPECT_LE(noise.sigma[0][0], 2);
 }
 
+// An animation without noise: something scrolls, and the rest stays to the last bit.
+TEST(StillNoise, NotOfLayersThatRepeatEachOtherInPart) {
+  TestImage scene = texture();
+  add_noise(scene, 30, 1);
+  for (const int32_t still_rows : {kSide / 4, kSide / 2}) {
+    std::vector<TestImage> layers(4, scene);
+    for (size_t z = 0; z < layers.size(); ++z) {
+      for (int32_t y = still_rows; y < kSide; ++y) {
+        for (int32_t x = 0; x < kSide; ++x) {
+          const int32_t from = (x + 17 * static_cast<int32_t>(z)) % kSide;
+          for (int32_t c = 0; c < 3; ++c) layers[z].set(x, y, c, scene.get(from, y, c));
+        }
+      }
+    }
+    const NoiseModel noise = still_noise_of(layers);
+    EXPECT_FALSE(noise.still) << still_rows;
+    EXPECT_FALSE(noise.between.known) << still_rows;
+    EXPECT_LE(noise.sigma[0][0], 2) << still_rows;
+  }
+}
+
+// A dithered picture among others.
+TEST(StillNoise, NotMoreThanALayerVariesBy) {
+  std::vector<TestImage> layers(3, TestImage(kFormat, kSide, kSide));
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      for (int32_t c = 0; c < 3; ++c) {
+        layers[0].set(x, y, c, 120 + 0.02f * static_cast<float>(x));
+        layers[1].set(x, y, c, 120);
+        layers[2].set(x, y, c, 120 - 0.02f * static_cast<float>(y));
+      }
+    }
+  }
+  add_noise(layers[1], 60, 3);
+  const NoiseModel noise = still_noise_of(layers);
+  EXPECT_FALSE(noise.still);
+  EXPECT_FALSE(noise.between.known);
+  EXPECT_LE(noise.sigma[0][0], 2);
+}
+
 TEST(StillNoise, IsWhatStillLayersDifferBy) {
   for (const size_t count : {2, 5}) {
     std::vector<TestImage> layers(count, texture());
@@ -763,6 +803,7 @@ TEST(StillNoise, OfLayersIsNoMoreThanWhiteNoiseThatEachSurelyShows) {
   EXPECT_EQ(most(4, false, Confidence::kMeasured, 1), 1.0f);
   EXPECT_EQ(most(4, true, Confidence::kUnsure, 1), 1.0f);
   EXPECT_NEAR(most(4, true, Confidence::kMeasured, 1, 0.6f), 0.73, 0.01) << "flat parts show more";
+  EXPECT_NEAR(most(0, true, Confidence::kMeasured, 1, 0.6f), 0.73, 0.01) << "and tell of tones";
 }
 
 // Lifted shadows: each layer is sure of the weak noise of its bright parts.
