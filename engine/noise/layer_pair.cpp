@@ -150,7 +150,7 @@ class Squares {
   void forgive_still(const std::vector<bool>& still) {
     for (size_t i = 0; i < std::min(still.size(), motions_.size()); ++i) {
       SquareMotion& motion = motions_[i];
-      if (!still[i] || motion.dots || motion.state != SquareState::kChanged) continue;
+      if (!still[i] || motion.unlike_noise || motion.state != SquareState::kChanged) continue;
       motion.state = SquareState::kStill;
     }
   }
@@ -170,6 +170,7 @@ LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart a
   pair.still = squares.count(SquareState::kStill) + squares.count(SquareState::kShaken);
   pair.changed = squares.count(SquareState::kChanged);
   pair.share = squares.median_of([](const SquareMotion& motion) { return motion.share; });
+  pair.sharpness = squares.median_of([](const SquareMotion& motion) { return motion.sharpness; });
   pair.pixels = squares.median_of(
       [](const SquareMotion& motion) { return std::hypot(motion.right, motion.down); });
   pair.hidden = known < kHiddenNoise * squares.median_of(

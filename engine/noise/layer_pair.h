@@ -26,6 +26,7 @@ struct LayerPair {
   int64_t still = 0, changed = 0;  // squares; shaken ones are still
   double share = 0, pixels = 0;    // of the difference, explained by a displacement of so many:
                                    // the squares' medians
+  double sharpness = 0;            // the same: by one layer's being sharper
   bool hidden = false;             // they differ by far more than the noise that each shows
   size_t sure = 0, alike = 0;      // squares that surely show a displacement, and about the same
   size_t shown = 0, repeated = 0;  // cells of 4 x 4 pixels that aren't plain; equal in both layers
@@ -36,6 +37,8 @@ struct LayerPair {
   bool agrees() const { return 4 * alike >= 3 * sure; }
   bool together() const { return sure >= kFewestSure && agrees(); }
   bool apart() const { return sure >= kFewestSure && !agrees(); }
+
+  bool differs_in_sharpness() const { return sharpness > 0.15; }
 
   // The layers differ, and yet a part of them is the same to the last bit: they hold no noise, or
   // it was held where nothing moved. What they differ by says nothing of noise then.

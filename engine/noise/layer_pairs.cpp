@@ -106,7 +106,7 @@ bool has_moved(const LayerPair& pair) {
   constexpr double kDriftExplained = 0.15, kDriftPixels = 0.8;
   // Too small a picture to tell.
   if (pair.still + pair.changed == 0) return true;
-  if (is_displaced(pair)) return true;
+  if (is_displaced(pair) || pair.differs_in_sharpness()) return true;
   // All of it by a pixel, under noise that explains most of the difference.
   if (pair.together() && pair.share > kDriftExplained && pair.pixels > kDriftPixels) return true;
   return pair.hidden && !mostly_still(pair) && pair.share > kMostExplained &&

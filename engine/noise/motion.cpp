@@ -16,6 +16,8 @@ constexpr size_t kFewestFine = 4;  // one of so many squares
 // Normal noise has 3; of 64 such bursts' 36 squares one had 14. Stars or rain, one pixel of a
 // hundred and each layer's elsewhere, have 50.
 constexpr double kMostKurtosis = 16;
+// What being sharper may explain: of noise it is a hundredth, and of displacements as little.
+constexpr double kMostSharpness = 0.3;
 
 // At most that share of the difference explained by a displacement of so many pixels, from which
 // half of the squares stray by no more than `spread`; none that strays further than `apart` belongs
@@ -51,9 +53,11 @@ struct Comparison {
   double share = 0;            // of it that one displacement explains
   double right = 0, down = 0;  // which, in pixels of that level
   double blur = 0;             // and its deviation
+  double sharpness = 0;        // share of it that one layer's being sharper explains
 };
 
-// Gradients are those of the mean, so that the noise of neither layer speaks for motion.
+// Gradients and the Laplacian are those of the mean, so that the noise of neither layer speaks for
+// motion or for sharpness. A layer that is less in focus is blurred: it differs by its Laplacian.
 Comparison compare(const SampleTile& a, const SampleTile& b, int32_t level, const Part& part) {
   const int32_t width = a.width_at(level), height = a.height_at(level);
   const float *one = a.plane[level][0].data(), *other = b.plane[level][0].data();
@@ -61,7 +65,7 @@ Comparison compare(const SampleTile& a, const SampleTile& b, int32_t level, cons
     const size_t at = static_cast<size_t>(y) * width + x;
     return 0.5 * (one[at] + other[at]);
   };
-  double xx = 0, xy = 0, yy = 0, xd = 0, yd = 0, dd = 0, dddd = 0;
+  double xx = 0, xy = 0, yy = 0, xd = 0, yd = 0, dd = 0, dddd = 0, ll = 0, ld = 0;
   int32_t count = 0;
   const int32_t right = std::min(part.left + part.width, width - 1);
   const int32_t bottom = std::min(part.top + part.height, height - 1);
@@ -70,12 +74,16 @@ Comparison compare(const SampleTile& a, const SampleTile& b, int32_t level, cons
       const size_t at = static_cast<size_t>(y) * width + x;
       const double gx = 0.5 * (mean(x + 1, y) - mean(x - 1, y));
       const double gy = 0.5 * (mean(x, y + 1) - mean(x, y - 1));
+      const double l =
+          mean(x + 1, y) + mean(x - 1, y) + mean(x, y + 1) + mean(x, y - 1) - 4 * mean(x, y);
       const double d = static_cast<double>(one[at]) - other[at];
       xx += gx * gx;
       xy += gx * gy;
       yy += gy * gy;
       xd += gx * d;
       yd += gy * d;
+      ll += l * l;
+      ld += l * d;
       dd += d * d;
       dddd += d * d * d * d;
       ++count;
@@ -91,6 +99,7 @@ Comparison compare(const SampleTile& a, const SampleTile& b, int32_t level, cons
                           : across;
   if (dd > 0) {
     result.share = both / dd;
+    result.sharpness = ll > 0 ? ld * ld / (ll * dd) : 0;
     result.kurtosis = dddd * count / (dd * dd);
   }
   if (determinant > 1e-6 * xx * yy) {
@@ -143,7 +152,10 @@ SquareMotion compare_square(const SampleTile& a, const SampleTile& b, int32_t x,
     const Comparison found = compare(a, b, l, part.at(l));
     energy[l] = found.energy;
     left[l] = (1 - found.share) * found.energy;
-    if (l == 0) motion.dots = found.kurtosis > kMostKurtosis;
+    if (l == 0) motion.unlike_noise = found.kurtosis > kMostKurtosis;
+    // What is displaced differs by a little of that, too.
+    const bool sharper = l < 2 && found.sharpness > found.share;
+    if (sharper) motion.sharpness = std::max(motion.sharpness, found.sharpness);
     motion.share = std::max(motion.share, found.share);
     motion.moved = motion.moved || found.share > kMostMotion[l] * fewer;
     if (l != 1) continue;
@@ -155,9 +167,11 @@ SquareMotion compare_square(const SampleTile& a, const SampleTile& b, int32_t x,
   motion.noise = 0.5 * left[0];
   motion.quarter = 0.5 * left[kSampleLevels - 1];
   motion.coarse = motion.quarter > kMostAtQuarter * motion.noise;
+  motion.unlike_noise = motion.unlike_noise || motion.sharpness > kMostSharpness;
   const bool changed = energy[kSampleLevels - 1] > kMostAtQuarter * energy[0];
-  motion.state = motion.moved || motion.dots || motion.coarse || changed ? SquareState::kChanged
-                                                                         : SquareState::kStill;
+  motion.state = motion.moved || motion.unlike_noise || motion.coarse || changed
+                     ? SquareState::kChanged
+                     : SquareState::kStill;
   return motion;
 }
 
@@ -167,12 +181,12 @@ void forgive_coarseness(std::vector<SquareMotion>& squares) {
   for (const SquareMotion& square : squares) {
     if (square.state == SquareState::kUnknown) continue;
     ++known;
-    if (!square.coarse && !square.dots) fine.push_back(square.quarter);
+    if (!square.coarse && !square.unlike_noise) fine.push_back(square.quarter);
   }
   if (fine.empty() || kFewestFine * fine.size() < known) return;
   const double most = median(std::move(fine));
   for (SquareMotion& square : squares) {
-    if (!square.coarse || square.dots || square.quarter > most) continue;
+    if (!square.coarse || square.unlike_noise || square.quarter > most) continue;
     square.coarse = false;
     if (!square.moved) square.state = SquareState::kStill;
   }
@@ -207,7 +221,7 @@ void forgive_shake(double known, Apart apart, std::vector<SquareMotion>& squares
   const double blurred = 4.0 / 3 * median(std::move(blur));
   if (std::max(spread(right, x), spread(down, y)) > most.spread + blurred) return;
   for (SquareMotion& square : squares) {
-    if (square.state != SquareState::kChanged || square.dots || square.coarse) continue;
+    if (square.state != SquareState::kChanged || square.unlike_noise || square.coarse) continue;
     if (square.share > kOneMore * one) continue;
     if (std::hypot(square.right - x, square.down - y) > most.apart + 3 * blurred) continue;
     square.state = SquareState::kShaken;

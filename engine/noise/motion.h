@@ -33,7 +33,8 @@ struct SquareMotion {
   double noise = 0;            // variance, of one layer, that none explains
   double quarter = 0;          // the same at quarter resolution
   bool moved = false;          // a displacement explains more than it would of noise
-  bool dots = false;           // differs in few pixels
+  double sharpness = 0;        // share of the difference that one layer's being sharper explains
+  bool unlike_noise = false;   // differs in few pixels, or in how sharp it is
   bool coarse = false;         // as much at quarter resolution as pictures do, displacement or not
   double blur = 0;             // deviation of right and down, by what no displacement explains
 };

@@ -143,8 +143,9 @@ void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPai
     if (together) blocks = least;
   }
   if (blocks.empty()) return;
-  const bool hidden =
-      together && may_hide(noise, left_of(blocks, 0, 0, 0.5), pairs) && is_left_noise(blocks);
+  const auto sharper = [](const LayerPair& pair) { return pair.differs_in_sharpness(); };
+  const bool hidden = together && std::none_of(near.begin(), near.end(), sharper) &&
+                      may_hide(noise, left_of(blocks, 0, 0, 0.5), pairs) && is_left_noise(blocks);
   for (int32_t c = 0; c < noise.channels; ++c) {
     const double sigma = noise.sigma[0][c];
     const double most = kClearly * kClearly * left_of(blocks, 0, c, kMostBlocks);

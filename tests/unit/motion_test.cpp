@@ -164,7 +164,7 @@ TEST(Motion, CoarseNoiseIsNoneBesideFineNoise) {
   std::vector<SquareMotion> squares = {fine, fine, coarse, coarse, coarse, coarse, coarse};
   squares[3].moved = true;
   squares[4].quarter = 10;
-  squares[5].dots = true;
+  squares[5].unlike_noise = true;
   forgive_coarseness(squares);
   EXPECT_EQ(squares[2].state, SquareState::kStill);
   for (const size_t i : {3, 4, 5}) EXPECT_EQ(squares[i].state, SquareState::kChanged) << i;

@@ -128,6 +128,34 @@ TEST(StillNoise, NotOfLayersThatRepeatEachOtherInPart) {
   }
 }
 
+TestImage out_of_focus(const TestImage& image) {
+  TestImage result = image;
+  for (int32_t y = 1; y + 1 < image.height; ++y) {
+    for (int32_t x = 1; x + 1 < image.width; ++x) {
+      for (int32_t c = 0; c < 3; ++c) {
+        const float cross = image.get(x - 1, y, c) + image.get(x + 1, y, c) +
+                            image.get(x, y - 1, c) + image.get(x, y + 1, c);
+        result.set(x, y, c, 0.5f * image.get(x, y, c) + 0.125f * cross);
+      }
+    }
+  }
+  return result;
+}
+
+// A focus series: what is sharp in one layer only differs as evenly as noise.
+TEST(StillNoise, NotOfLayersOfWhichSomeAreSharper) {
+  TestImage scene = texture();
+  add_noise(scene, 20, 1);
+  std::vector<TestImage> layers{scene, out_of_focus(scene)};
+  layers.push_back(out_of_focus(layers[1]));
+  layers.push_back(out_of_focus(layers[2]));
+  for (size_t z = 0; z < layers.size(); ++z) add_noise(layers[z], 2, static_cast<uint32_t>(z + 2));
+  const NoiseModel noise = still_noise_of(layers);
+  EXPECT_FALSE(noise.still);
+  EXPECT_FALSE(noise.between.known);
+  EXPECT_LE(noise.sigma[0][0], 2);
+}
+
 // A dithered picture among others.
 TEST(StillNoise, NotMoreThanALayerVariesBy) {
   std::vector<TestImage> layers(3, TestImage(kFormat, kSide, kSide));
