@@ -81,7 +81,8 @@ double set_levels(Plan& plan, const Params& params, const MatchSpan& span,
 // more by it.
 ValueRange valid_before(const ToneBend& bend, const ValueRange& valid, bool usual) {
   const ValueRange before{unbent(bend, valid.low), unbent(bend, valid.high)};
-  if (!usual) return before;
+  constexpr auto kWidest = static_cast<float>(kWidestValue);
+  if (!usual) return {std::max(before.low, -kWidest), std::min(before.high, kWidest)};
   return {std::max(valid.low, before.low), std::min(valid.high, before.high)};
 }
 

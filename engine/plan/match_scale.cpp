@@ -14,7 +14,6 @@ namespace {
 // apart.
 constexpr double kLeastBeyond = 3.5 * 255, kShareBeyond = 0.25;
 constexpr float kMostSigma = 100;  // of Params
-constexpr double kWidest = 5e37;   // luma, the sum of three over sqrt(3), stays a float
 constexpr ValueRange kUsualValues{-4 * 255.0f, 5 * 255.0f};
 
 double widest(const MatchSpan& span, bool colour) {
@@ -35,8 +34,8 @@ MatchSpan match_span(const NoiseModel& noise) {
   const double width = double{range.high} - range.low;
   const double beyond = std::max(kLeastBeyond, kShareBeyond * width);
   const double unit = noise.sigma[0][0] > kMostSigma ? whites(range) : 1.0;
-  return {false, std::max(range.low - beyond, -kWidest), std::min(range.high + beyond, kWidest),
-          unit};
+  return {false, std::max(range.low - beyond, -kWidestValue),
+          std::min(range.high + beyond, kWidestValue), unit};
 }
 
 ValueRange valid_range(const MatchSpan& span) {

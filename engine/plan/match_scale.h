@@ -18,6 +18,10 @@
 
 namespace grainless {
 
+// No colour value beyond it takes part: luma, the sum of three over sqrt(3), stays a float, bent or
+// not.
+inline constexpr double kWidestValue = 5e37;
+
 // The colour values that are compared.
 struct MatchSpan {
   bool usual = true;

@@ -366,6 +366,22 @@ TEST(PictureRange, IsOfWhatThePictureHoldsButForSinglePixels) {
   EXPECT_NEAR(same.high, range.high, 0.05 * (range.high - range.low));
 }
 
+// Found by fuzzing: bright tones that are bent less let values in whose unbent luma is infinite.
+TEST(MatchSpan, NoToneStrengthLetsWiderValuesIn) {
+  for (const double shadows : {0.0, 50.0, 200.0}) {
+    for (const double highlights : {0.0, 50.0, 200.0}) {
+      Params params;
+      params.shadows = shadows;
+      params.highlights = highlights;
+      NoiseModel noise = white_noise(3, 0);  // impulses alone are removed: the span is not cut
+      noise.range = {-8e37f, 0, 8e37f};
+      const Plan plan = make_plan(params, {Component::kFloat, 3}, noise);
+      EXPECT_GE(plan.valid.low, static_cast<float>(-kWidestValue)) << shadows << " " << highlights;
+      EXPECT_LE(plan.valid.high, static_cast<float>(kWidestValue)) << shadows << " " << highlights;
+    }
+  }
+}
+
 // Whatever a picture holds and however weak its noise: sums fit, and values that are told apart are
 // no coarser than promised (engine/plan/match_scale.h).
 TEST(MatchSpan, DistancesFitTheirIntegersForEveryRange) {
