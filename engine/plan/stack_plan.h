@@ -24,7 +24,7 @@ struct StackPlan {
 // layers beside as they are, expects white noise that is the same at every brightness, as a sigma
 // that is given says; where the noise is measured it averages layers that are known to stand still,
 // since then nothing finds more noise than their mean removes, and frames in colour, which come
-// from cameras (docs/quality.md).
+// from cameras, where it is sure (docs/quality.md).
 bool fuses_stack(const Params& params, const NoiseModel& noise);
 
 // Shapes and settings as Engine::denoise_volume() takes them.
