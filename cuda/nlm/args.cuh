@@ -35,9 +35,14 @@ inline constexpr int kNlmRowQuads = (kNlmColumns + kNlmRowSide - 1 + 3) / 4;
 inline constexpr int kNlmTeam = 3, kNlmPasses = kNlmRowSide / kNlmTeam, kNlmTeams = 4;
 static_assert(kNlmRowSide % kNlmTeam == 0);
 
+// What the sum of two areas has beside a distance D. Added to the bits of the float 1/2, D < 2^30
+// makes another float: 1/2 + D 2^-24, as long as D < 2^23, and more than that beyond, where weights
+// are 0 (set_nlm_weights()). So no distance needs to be converted.
+inline constexpr unsigned kNlmBias = 0x3f000000;
+
 // Interleaved pixels of the padded planes. Sums of match values' products are modulo 2^32. `area`
-// is the sum of squares of the match values over the patch and all channels, bits of an unsigned
-// int.
+// is the sum of squares of the match values over the patch and all channels and half of kNlmBias,
+// bits of an unsigned int.
 template <int kChannels>
 struct NlmPixel;
 template <>
@@ -53,10 +58,10 @@ struct NlmPixel<3> {
   using Value = float4;  // y, u, v, area
 };
 
-// w = 2^min(NlmArgs::top, offset - slope * D). All weights carry one factor, such that what
+// w = 2^min(top, offset - slope * (1/2 + D 2^-24)). All weights carry one factor, such that what
 // NlmWeight calls zero (kNlmCutoff) is where the hardware's 2^x falls to zero.
 struct NlmCurve {
-  float slope, offset;
+  float slope, offset, top;
   int enabled;
 };
 
@@ -103,9 +108,8 @@ struct NlmArgs {
   int teams, units, parts;
   int anchored;           // 1: sums are of pixels less the first of their quad
   NlmCurve luma, chroma;  // of the plan's weights
-  float top;
-  float* sums;        // partial sums between passes over the displacements
-  size_t sums_plane;  // floats a component: [row][strip][128]
+  float* sums;            // partial sums between passes over the displacements
+  size_t sums_plane;      // floats a component: [row][strip][128]
   DevicePlanes source, target;
   int totals;
   DevicePlanes inverse;

@@ -285,7 +285,8 @@ struct NlmWalk {
 
   // All weights of a pixel, the centre's with them.
   __device__ float total_of(const float (&sum)[kComponents], int w) const {
-    const float one = nlm_weight(w == 0 ? a.luma : a.chroma, 0, a.top);
+    const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
+    const float one = nlm_weight(curve, kNlmBias, curve.top);
     const float largest = sum[kChannels + kWeights + w];
     return sum[kChannels + w] + (a.plan.centre.own * one + a.plan.centre.of_largest * largest);
   }

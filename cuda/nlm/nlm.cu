@@ -27,10 +27,21 @@ constexpr double kLog2e = 1.4426950408889634;
 // The hardware's 2^x gives 0 under x = -126, which is where weights count as nothing.
 constexpr double kTop = kNlmCutoff * kLog2e - 126.0;
 
+// Where half of the slope is so large that floats beside it are far apart, `offset` is rounded,
+// down lest weights grow, and all of the curve's weights have one more factor.
 NlmCurve curve_of(const NlmWeight& weight) {
+  constexpr double kSteepest = 128;  // a weight that D = 1 makes 0
   if (weight.enabled == 0) return {};
-  return {static_cast<float>(double{weight.gain} * weight.decay * kLog2e),
-          static_cast<float>(double{weight.noise} * weight.decay * kLog2e + kTop), 1};
+  const double knee = double{weight.noise} * weight.decay * kLog2e;
+  const double of_one = std::min(double{weight.gain} * weight.decay * kLog2e, kSteepest);
+  NlmCurve curve{};
+  curve.enabled = 1;
+  curve.slope = static_cast<float>(std::ldexp(of_one, 24));
+  const double half = 0.5 * curve.slope, offset = kTop + knee + half;
+  curve.offset = static_cast<float>(offset);
+  if (curve.offset > offset) curve.offset = std::nextafter(curve.offset, 0.0f);
+  curve.top = static_cast<float>(curve.offset - half - knee);
+  return curve;
 }
 
 // Strips' rows up to which teams share the passes of rows.cuh: there the card is not full
@@ -171,7 +182,6 @@ NlmArgs make_args(const MethodJob& job, const DevicePlanes& target, bool patches
   a.image_height = job.image_height;
   a.source = job.source;
   a.target = target;
-  a.top = static_cast<float>(kTop);
   a.luma = curve_of(nlm.luma);
   a.chroma = curve_of(nlm.chroma);
   const ScratchLayout layout(a, job.source.channels);

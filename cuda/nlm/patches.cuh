@@ -82,14 +82,14 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
 
   // Moves the sums of one displacement on by a row.
   __device__ __forceinline__ void add_quotients(const NlmArgs& a, const Row& row, int k,
-                                                const int (&distance)[4]) {
+                                                const unsigned (&distance)[4]) {
 #pragma unroll
     for (int w = 0; w < kWeights; ++w) {
       float quotient[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
-        quotient[i] = nlm_weight(curve, distance[i], this->top_of(a, k)) * row.inverse[w][i];
+        quotient[i] = nlm_weight(curve, distance[i], this->top_of(a, w, k)) * row.inverse[w][i];
       }
       uint2* const slot = row.history + (k * kWeights + w) * 32;
       const uint2 before = *slot;
@@ -142,15 +142,14 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
       if (k < 0) continue;
       Base::add_products(k, own, window);
       unsigned box[4];
-      int distance[4];
+      unsigned distance[4];
       if constexpr (kPatch > 0) {
         box_sums<kPatch>(this->column[k], box);
       } else {
         box_sums_any(a.low, a.high, this->column[k], box);
       }
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        distance[i] = static_cast<int>(box[i] + own_area[i] + area[(k + i) & 3]);
+      for (int i = 0; i < 4; ++i) distance[i] = box[i] + own_area[i] + area[(k + i) & 3];
       add_quotients(a, row, k, distance);
 #pragma unroll
       for (int w = 0; w < kWeights; ++w) {

@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
   for (int y = threadIdx.y; y < kTileY; y += kThreads / kTileX) {
     const int row = top + y;
     if (row >= a.rows) return;
-    unsigned area = 0;
+    unsigned area = kNlmBias / 2;
     for (int k = 0; k < a.plan.patch; ++k) area += row_sums[y + k][x];
     const size_t index = source_index(a, column, row);
     int match[kChannels];

@@ -44,13 +44,21 @@ struct NlmTeamShared {
   }
 };
 
+// A strip's sums of row y of the target: [component][128]. `part`: the pass that left them, where
+// every pass leaves its own.
+template <int kChannels>
+__device__ __forceinline__ float* nlm_row_sums(const NlmArgs& a, int part, int y, int strip) {
+  const size_t row = static_cast<size_t>(part) * a.target.rect.height + y;
+  return a.sums + (row * a.strips + strip) * ((kChannels + 2) * kNlmColumns);
+}
+
 // What a pixel becomes. `sum`: weighted pixels less the anchor a channel, weights, largest weight.
 template <int kChannels>
 __device__ __forceinline__ void finish_pixel(const NlmArgs& a, int x, int y,
                                              const float (&sum)[kChannels + 2],
                                              const float (&own)[kChannels],
                                              const float (&anchor)[kChannels]) {
-  const float one = nlm_weight(a.luma, 0, a.top);
+  const float one = nlm_weight(a.luma, kNlmBias, a.luma.top);
   const float all =
       sum[kChannels] + (a.plan.centre.own * one + a.plan.centre.of_largest * sum[kChannels + 1]);
   const size_t at = static_cast<size_t>(y) * a.target.stride + x;
@@ -101,27 +109,35 @@ struct NlmTeamWalk {
     asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(kNlmTeam * 32) : "memory");
   }
 
-  template <int kQuads, typename T>
-  __device__ void fetch(const void* plane, int row, int column, T* to) const {
+  template <int kCount, int kColumn, typename T>
+  __device__ void fetch(const void* plane, int row, T* to) const {
+    constexpr int kBytes = kColumn * sizeof(T) % 16 == 0 ? 16 : 8;
     const T* from = static_cast<const T*>(plane) + static_cast<size_t>(row) * a.pitch +
-                    strip * a.strip_step + column;
-    fetch_row(from, 4 * kQuads, kQuads, to);
+                    strip * a.strip_step + kColumn;
+    fetch_words<kCount, kBytes>(from, to);
   }
   __device__ void fetch_match(int index) const {
     const int row = first_row + kNlmRowRadius + first_dy() + index;
-    fetch<kNlmRowQuads>(a.match, row, 0, match_row(index));
+    fetch<kColumns, 0>(a.match, row, match_row(index));
   }
   __device__ void fetch_values(int index) const {
     const int row = first_row + kNlmRowRadius + a.low + first_dy() + index;
-    fetch<kNlmRowQuads>(a.values, row, 0, value_row(index));
+    fetch<kColumns, 0>(a.values, row, value_row(index));
   }
   __device__ void fetch_own(int t, int leaving) const {
     const int row = first_row + kNlmRowRadius + t - (leaving != 0 ? patch() : 0);
-    fetch<32>(a.match, row, kNlmRowRadius, own(t, leaving));
+    fetch<kNlmColumns, kNlmRowRadius>(a.match, row, own(t, leaving));
   }
   __device__ void fetch_own_values(int t) const {
     const int row = first_row + kNlmRowRadius + t - a.high;
-    fetch<32>(a.values, row, kNlmRowRadius, own_values(t));
+    fetch<kNlmColumns, kNlmRowRadius>(a.values, row, own_values(t));
+  }
+
+  // What leaves the first patches, whose rows all enter, is nothing.
+  __device__ void clear_own(int t) const {
+    if (warp == 0) {
+      for (int i = lane; i < kNlmColumns; i += 32) own(t, 1)[i] = Match{};
+    }
   }
 
   // What must be there before step 0.
@@ -134,14 +150,15 @@ struct NlmTeamWalk {
     sync();
   }
 
+  __device__ float* sums_of_row(int y) const {
+    return nlm_row_sums<kChannels>(a, a.parts > 1 ? pass : 0, first_row + y, strip);
+  }
+
   // Has the sums of row y that the passes before left brought near.
   __device__ void prefetch_sums(int y) const {
     constexpr int kLine = 32;  // floats
     if (lane >= kComponents * kNlmColumns / kLine) return;
-    const float* sums = a.sums + lane / (kNlmColumns / kLine) * a.sums_plane +
-                        (static_cast<size_t>(first_row + y) * a.strips + strip) * kNlmColumns +
-                        lane % (kNlmColumns / kLine) * kLine;
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(sums));
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(sums_of_row(y) + lane * kLine));
   }
 
   // What step t + 1 needs.
@@ -157,48 +174,78 @@ struct NlmTeamWalk {
     }
   }
 
+  // What runs beside step t of the walk itself.
+  __device__ __forceinline__ void serve(int t, int steps) const {
+    const int y = t - patch() + 1;
+    if (warp == kNlmTeam - 1) {
+      if (t + 1 < steps) fetch_next(t);
+      __pipeline_commit();
+    } else if (y > 0) {
+      add_partial(y - 1, own_values(t - 1));
+    }
+  }
+
+  __device__ __forceinline__ void end_step() const {
+    __pipeline_wait_prior(0);
+    sync();
+  }
+
+  // Row by row, or both at once in a loop of its own: which one is faster only measuring tells.
   __device__ void run() const {
     Warp work;
     work.start(a, pass * kNlmTeam + warp);
-    prepare();
-    const int steps = rows + patch() - 1;
-    for (int t = 0; t <= steps; ++t) {
-      const int y = t - patch() + 1;
-      if (warp == kNlmTeam - 1) {
-        if (t + 1 < steps) fetch_next(t);
-        __pipeline_commit();
-      } else {
-        if (y > 0) add_partial(y - 1, own_values(t - 1));
-      }
-      if (t < steps) {
-        if (y > 0) work.add_row(own(t, 1), 2, match_row(t + warp - patch()));
-        work.add_row(own(t, 0), -2, match_row(t + warp));
-        if (y >= 0) {
-          float* const partial = shared.partial + warp * kComponents * kNlmColumns;
-          work.template weigh_row<false>(a, nullptr, nullptr, own_values(t), value_row(y + warp),
-                                         partial, [this] { sync(); });
+    const int first = patch() - 1, steps = rows + first;  // first: completes the first patches
+    if constexpr (kChannels == 1) {
+      prepare();
+      for (int t = 0; t <= steps; ++t) {
+        const int y = t - first;
+        serve(t, steps);
+        if (t < steps) {
+          if (y > 0) work.add_row(own(t, 1), 2, match_row(t + warp - patch()));
+          work.add_row(own(t, 0), -2, match_row(t + warp));
+          if (y >= 0) {
+            float* const partial = shared.partial + warp * kComponents * kNlmColumns;
+            work.template weigh_row<false>(a, nullptr, nullptr, own_values(t), value_row(y + warp),
+                                           partial, [this] { sync(); });
+          }
         }
+        end_step();
       }
-      __pipeline_wait_prior(0);
+    } else {
+      clear_own(first);
+      prepare();
+      for (int t = 0; t < first; ++t) {
+        serve(t, steps);
+        work.add_row(own(t, 0), -2, match_row(t + warp));
+        end_step();
+      }
+      float* const partial = shared.partial + warp * kComponents * kNlmColumns;
+      for (int t = first; t < steps; ++t) {
+        serve(t, steps);
+        work.move_down(own(t, 1), match_row(t + warp - patch()), own(t, 0), match_row(t + warp));
+        work.template weigh_row<false>(a, nullptr, nullptr, own_values(t),
+                                       value_row(t - first + warp), partial, [this] { sync(); });
+        end_step();
+      }
+      serve(steps, steps);
       sync();
     }
   }
 
-  // One of the first two warps adds the team's sums of its half of row y, two columns a lane, to
-  // those of the passes before, or finishes them.
+  // One of the first two warps has two columns a lane of its half of a row.
+  __device__ int sums_in_half() const { return kNlmColumns / 2 - a.lead; }
+  __device__ int first_column() const { return a.lead + warp * sums_in_half() + 2 * lane; }
+
+  // Adds the team's sums of row y to those of the passes before, or finishes them.
   __device__ __forceinline__ void add_partial(int y, const Value* own_row) const {
-    const bool apart = a.parts > 1, last = pass == kNlmPasses - 1;
-    const int half = kNlmColumns / 2 - a.lead;
-    if (2 * lane >= half) return;
-    const int column = a.lead + warp * half + 2 * lane;
+    if (2 * lane >= sums_in_half()) return;
+    const int column = first_column();
     const float* from = shared.partial + column;
-    float* const stored = a.sums + (apart ? pass * kComponents * a.sums_plane : 0) +
-                          (static_cast<size_t>(first_row + y) * a.strips + strip) * kNlmColumns +
-                          column;
+    float* const stored = sums_of_row(y) + column;
     float2 before[kComponents] = {}, sum[kComponents];
-    if (!apart && pass > 0) {
+    if (a.parts == 1 && pass > 0) {
 #pragma unroll
-      for (int c = 0; c < kComponents; ++c) before[c] = pair_at(stored + c * a.sums_plane);
+      for (int c = 0; c < kComponents; ++c) before[c] = pair_at(stored + c * kNlmColumns);
     }
 #pragma unroll
     for (int c = 0; c < kComponents; ++c, from += kNlmColumns) {
@@ -209,10 +256,10 @@ struct NlmTeamWalk {
       }
       sum[c] = added(c, before[c], sum[c]);
     }
-    if (!last || apart) {
+    if (a.parts > 1 || pass < kNlmPasses - 1) {
 #pragma unroll
       for (int c = 0; c < kComponents; ++c) {
-        *reinterpret_cast<float2*>(stored + c * a.sums_plane) = sum[c];
+        *reinterpret_cast<float2*>(stored + c * kNlmColumns) = sum[c];
       }
       return;
     }
@@ -231,8 +278,8 @@ struct NlmTeamWalk {
     if (x < 0 || x >= a.target.rect.width) return;
     float own[kChannels], anchor[kChannels];
     unsigned area;
-    unpack(own_row[quad_index(column & ~3, 32)], anchor, area);
-    unpack(own_row[quad_index(column, 32)], own, area);
+    unpack(own_row[word_index<Value>(column & ~3, 32)], anchor, area);
+    unpack(own_row[word_index<Value>(column, 32)], own, area);
     finish_pixel<kChannels>(a, x, first_row + y, sum, own, anchor);
   }
 
@@ -279,13 +326,13 @@ __global__ void __launch_bounds__(32 * kAddRows) nlm_add_passes_kernel(const Nlm
   constexpr int kComponents = kChannels + 2;
   const int first = 4 * threadIdx.x, strip = blockIdx.x, y = blockIdx.y * kAddRows + threadIdx.y;
   if (first < a.lead || first >= kNlmColumns - a.lead || y >= a.target.rect.height) return;
-  const float* stored = a.sums + (static_cast<size_t>(y) * a.strips + strip) * kNlmColumns + first;
   float sum[kComponents][4] = {};
 #pragma unroll
   for (int pass = 0; pass < kNlmPasses; ++pass) {
+    const float* const stored = nlm_row_sums<kChannels>(a, pass, y, strip) + first;
 #pragma unroll
-    for (int c = 0; c < kComponents; ++c, stored += a.sums_plane) {
-      const float4 of_pass = *reinterpret_cast<const float4*>(stored);
+    for (int c = 0; c < kComponents; ++c) {
+      const float4 of_pass = *reinterpret_cast<const float4*>(stored + c * kNlmColumns);
       const float x[4] = {of_pass.x, of_pass.y, of_pass.z, of_pass.w};
 #pragma unroll
       for (int i = 0; i < 4; ++i) {

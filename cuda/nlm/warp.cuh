@@ -14,8 +14,8 @@
 // device memory between them.
 //
 // Per pixel and displacement (colour, 9 x 9): 6 multiply-adds for products, 2 shuffles and 2 adds
-// for the box, 6 for distance and weight, 5 for the sums, 4 for loads, 8 for what a row costs: 33
-// issue slots. With the default window, by rows.cuh: 3 for loads, 1 for what a row costs.
+// for the box, 5 for distance and weight, 5 for the sums, 4 for loads, 8 for what a row costs: 32
+// issue slots. With the default window, by rows.cuh: 2 for loads, 2 for what a row costs.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -43,6 +43,37 @@ __device__ __forceinline__ void fetch_row(const T* from, int count, int quads, T
   for (int i = lane; i < count; i += 32, from += 32, to += 8) {
     __pipeline_memcpy_async(to, from, sizeof(T));
   }
+}
+
+// Rows of rows.cuh are read by words: the first pixels of all quads, then the next ones.
+template <typename T>
+struct alignas(16) NlmWord {
+  static constexpr int kPixels = 16 / sizeof(T);  // 1, 2 or 4
+  T pixel[kPixels];
+};
+
+// Where a column is in such a row.
+template <typename T>
+__device__ __forceinline__ int word_index(int column, int quads) {
+  constexpr int kPixels = NlmWord<T>::kPixels;
+  const int word = (column & 3) / kPixels * quads + (column >> 2);
+  return word * kPixels + column % kPixels;
+}
+
+// A warp copies, asynchronously, kCount neighbouring pixels, a multiple of 4, to such a row of as
+// many; kBytes at once, to which `from` is aligned.
+template <int kCount, int kBytes, typename T>
+__device__ __forceinline__ void fetch_words(const T* from, T* to) {
+  constexpr int kAtOnce = kBytes / sizeof(T), kCopies = kCount / kAtOnce, kRest = kCopies % 32;
+  constexpr int kStep = 32 * kAtOnce / 4 * NlmWord<T>::kPixels;
+  const int lane = threadIdx.x & 31;
+  from += lane * kAtOnce;
+  to += word_index<T>(lane * kAtOnce, kCount / 4);
+#pragma unroll
+  for (int i = 0; i < kCopies / 32; ++i, from += 32 * kAtOnce, to += kStep) {
+    __pipeline_memcpy_async(to, from, kBytes);
+  }
+  if (kRest > 0 && lane < kRest) __pipeline_memcpy_async(to, from, kBytes);
 }
 
 // A block's shared memory.
@@ -122,8 +153,9 @@ __device__ __forceinline__ void unpack(float4 value, float (&out)[3], unsigned& 
   area = __float_as_uint(value.w);
 }
 
-__device__ __forceinline__ float nlm_weight(const NlmCurve& curve, int distance, float top) {
-  const float exponent = fminf(fmaf(__int2float_rn(distance), -curve.slope, curve.offset), top);
+// `distance`: with kNlmBias.
+__device__ __forceinline__ float nlm_weight(const NlmCurve& curve, unsigned distance, float top) {
+  const float exponent = fminf(fmaf(__uint_as_float(distance), -curve.slope, curve.offset), top);
   float weight;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(weight) : "f"(exponent));
   return weight;
@@ -191,7 +223,7 @@ __device__ __forceinline__ void box_sums_any(int low, int high, const unsigned (
 // Where a warp's group of displacements lies in the window, and which of it count.
 template <int kChunk>
 struct NlmGroup {
-  float top[kChunk];  // NlmArgs::top; minus infinity where a displacement is not used
+  float top[kChunk];  // of luma's curve; minus infinity where a displacement is not used
   int offset[4];      // of the group's window in a row in shared memory, columns 0 to 3
 
   __device__ void start(const NlmArgs& a, int group) {
@@ -200,13 +232,26 @@ struct NlmGroup {
 #pragma unroll
     for (int k = 0; k < kChunk; ++k) {
       const int dx = first + k - a.plan.radius;
-      top[k] = dx > a.plan.radius || (centre_row && dx == 0) ? -INFINITY : a.top;
+      top[k] = dx > a.plan.radius || (centre_row && dx == 0) ? -INFINITY : a.luma.top;
     }
 #pragma unroll
     for (int j = 0; j < 4; ++j) offset[j] = lane + quad_index(first + j, a.quads);
   }
   __device__ int at(int j) const { return offset[j & 3] + (j >> 2); }
-  __device__ float top_of(const NlmArgs&, int k) const { return top[k]; }
+  // Pixel j of the lane's window, each in turn.
+  template <typename T>
+  __device__ T pixel_of(const T* row, int j, NlmWord<T>&) const {
+    return row[at(j)];
+  }
+  // Pixel i of the lane's own quad.
+  template <typename T>
+  __device__ static T own_pixel(const T* row, int i, NlmWord<T>&) {
+    return row[i * 32 + (threadIdx.x & 31)];
+  }
+  // Of weight w, 0: luma's.
+  __device__ float top_of(const NlmArgs& a, int w, int k) const {
+    return w == 0 ? top[k] : top[k] + (a.chroma.top - a.luma.top);
+  }
 };
 // A whole row of the window.
 template <>
@@ -214,13 +259,28 @@ struct NlmGroup<kNlmRowSide> {
   float top_of_centre;
 
   __device__ void start(const NlmArgs& a, int group) {
-    top_of_centre = group == kNlmRowRadius ? -INFINITY : a.top;
+    top_of_centre = group == kNlmRowRadius ? -INFINITY : a.luma.top;
   }
-  __device__ int at(int j) const {
-    return static_cast<int>(threadIdx.x & 31) + (j & 3) * kNlmRowQuads + (j >> 2);
+  template <typename T>
+  __device__ static T pixel_of(const T* row, int j, NlmWord<T>& word) {
+    return pixel_at<kNlmRowQuads>(row, j, word);
   }
-  __device__ float top_of(const NlmArgs& a, int k) const {
-    return k == kNlmRowRadius ? top_of_centre : a.top;
+  template <typename T>
+  __device__ static T own_pixel(const T* row, int i, NlmWord<T>& word) {
+    return pixel_at<32>(row, i, word);
+  }
+  // `word`: what the pixel before was read with.
+  template <int kQuads, typename T>
+  __device__ static T pixel_at(const T* row, int j, NlmWord<T>& word) {
+    constexpr int kPixels = NlmWord<T>::kPixels;
+    if (j % kPixels == 0) {
+      const auto* words = reinterpret_cast<const NlmWord<T>*>(row) + (threadIdx.x & 31);
+      word = words[(j & 3) / kPixels * kQuads + (j >> 2)];
+    }
+    return word.pixel[j % kPixels];
+  }
+  __device__ float top_of(const NlmArgs& a, int, int k) const {
+    return k == kNlmRowRadius ? top_of_centre : a.luma.top;
   }
 };
 
@@ -262,9 +322,10 @@ struct NlmWarp : NlmGroup<kChunk> {
   // Adds one row's products, of the lane's own columns with the ring's row.
   __device__ __forceinline__ void add_row(const unsigned (&own)[4][kChannels], const Match* row) {
     unsigned window[4][kChannels];
+    NlmWord<Match> word;
 #pragma unroll
     for (int j = 0; j < kChunk + 3; ++j) {
-      unpack(row[this->at(j)], window[j & 3]);
+      unpack(this->pixel_of(row, j, word), window[j & 3]);
       if (j >= 3) add_products(j - 3, own, window);
     }
   }
@@ -273,14 +334,34 @@ struct NlmWarp : NlmGroup<kChunk> {
     load_own(own_row, own);
     add_row(own, row);
   }
-  // The same of a row of match values, times `factor`.
+  // The lane's own columns of a row of match values, times `factor`.
+  __device__ __forceinline__ void load_own(const Match* row, int factor,
+                                           unsigned (&own)[4][kChannels]) const {
+    NlmWord<Match> word;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) unpack(scaled(this->own_pixel(row, i, word), factor), own[i]);
+  }
   __device__ __forceinline__ void add_row(const Match* own_row, int factor, const Match* row) {
     unsigned own[4][kChannels];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      unpack(scaled(own_row[i * 32 + (threadIdx.x & 31)], factor), own[i]);
-    }
+    load_own(own_row, factor, own);
     add_row(own, row);
+  }
+  // Moves the patches down by a row: both rows at once, so that one's loads wait beside the other's
+  // sums.
+  __device__ __forceinline__ void move_down(const Match* own_leaving, const Match* leaving,
+                                            const Match* own_entering, const Match* entering) {
+    unsigned own[2][4][kChannels], window[2][4][kChannels];
+    NlmWord<Match> word[2];
+    load_own(own_leaving, 2, own[0]);
+    load_own(own_entering, -2, own[1]);
+#pragma unroll
+    for (int j = 0; j < kChunk + 3; ++j) {
+      unpack(this->pixel_of(leaving, j, word[0]), window[0][j & 3]);
+      unpack(this->pixel_of(entering, j, word[1]), window[1][j & 3]);
+      if (j < 3) continue;
+      add_products(j - 3, own[0], window[0]);
+      add_products(j - 3, own[1], window[1]);
+    }
   }
 
   // Sums the group's weighted pixels of the row of patch centres into partial[kComponents][128].
@@ -294,18 +375,22 @@ struct NlmWarp : NlmGroup<kChunk> {
     const int lane = threadIdx.x & 31;
     unsigned own[4][kChannels], window[4][kChannels], own_area[4], area[4];
     float anchor[kChannels], pixel[4][kChannels];
+    NlmWord<Match> match_word;
+    NlmWord<Value> value_word;
     if constexpr (kCompletes) load_own(own_row, own);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) unpack(own_values[i * 32 + lane], pixel[i], own_area[i]);
+    for (int i = 0; i < 4; ++i) {
+      unpack(this->own_pixel(own_values, i, value_word), pixel[i], own_area[i]);
+    }
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) anchor[c] = a.anchored ? pixel[0][c] : 0.0f;
     float sum[kChannels + kWeights][4] = {};
     int largest[kWeights][4] = {}, before[kWeights][4];
 #pragma unroll
     for (int j = 0; j < kChunk + 3; ++j) {
-      const int at = this->at(j), k = j - 3;
-      if constexpr (kCompletes) unpack(row[at], window[j & 3]);
-      unpack(values[at], pixel[j & 3], area[j & 3]);
+      const int k = j - 3;
+      if constexpr (kCompletes) unpack(this->pixel_of(row, j, match_word), window[j & 3]);
+      unpack(this->pixel_of(values, j, value_word), pixel[j & 3], area[j & 3]);
 #pragma unroll
       for (int c = 0; c < kChannels; ++c) pixel[j & 3][c] -= anchor[c];
       if (k < 0) continue;
@@ -318,10 +403,13 @@ struct NlmWarp : NlmGroup<kChunk> {
       }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int q = (k + i) & 3, distance = static_cast<int>(box[i] + own_area[i] + area[q]);
+        const int q = (k + i) & 3;
+        const unsigned distance = box[i] + own_area[i] + area[q];
         float weight[kWeights];
-        weight[0] = nlm_weight(a.luma, distance, this->top_of(a, k));
-        if constexpr (kWeights == 2) weight[1] = nlm_weight(a.chroma, distance, this->top_of(a, k));
+        weight[0] = nlm_weight(a.luma, distance, this->top_of(a, 0, k));
+        if constexpr (kWeights == 2) {
+          weight[1] = nlm_weight(a.chroma, distance, this->top_of(a, 1, k));
+        }
 #pragma unroll
         for (int c = 0; c < kChannels; ++c) {
           sum[c][i] = fmaf(weight[c == 0 ? 0 : kWeights - 1], pixel[q][c], sum[c][i]);

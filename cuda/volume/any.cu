@@ -129,7 +129,7 @@ __device__ __forceinline__ void finish(const VolumeArgs& a,
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) {
       const int w = c == 0 ? 0 : kWeights - 1;
-      const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
+      const VolumeCurve& curve = w == 0 ? a.luma : a.chroma;
       const float one = volume_weight(curve, 0.0f, a.top);
       const float own_weight =
           a.plan.nlm.centre.own * one + a.plan.nlm.centre.of_largest * column.largest[w][z];

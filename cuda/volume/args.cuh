@@ -42,6 +42,12 @@ struct PaddedVolume {
   __host__ __device__ size_t plane() const { return static_cast<size_t>(rows) * pitch; }
 };
 
+// w = 2^min(VolumeArgs::top, offset - slope * D), as NlmCurve's.
+struct VolumeCurve {
+  float slope, offset;
+  int enabled;
+};
+
 struct VolumeArgs {
   PaddedVolume padded;
   DeviceStack source;  // the layers in_first on; those of the slab become the result
@@ -53,7 +59,7 @@ struct VolumeArgs {
   int first_block;
   int first_row, last_row;  // rows of displacements: (dz + depth) * side + dy + radius
   int rows_in_all;
-  NlmCurve luma, chroma;  // of the plan's weights
+  VolumeCurve luma, chroma;  // of the plan's weights
   float top;
   float* sums;  // between launches over different rows: [value][block][thread]
 };
@@ -70,7 +76,7 @@ struct VolumeShape {
 };
 
 // Kernels for cubic patches of 3 and 5 and one weight, with distances in float: exact up to 2^24,
-// which has to be beyond the distance where weights vanish. grey.cu, colour.cu.
+// which is beyond kNlmVanishes. grey.cu, colour.cu.
 bool volume_shape_grey(int patch, VolumeShape& shape);
 bool volume_shape_colour(int patch, VolumeShape& shape);
 // For every patch, in integers. any.cu.

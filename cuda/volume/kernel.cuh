@@ -63,7 +63,8 @@ __device__ __forceinline__ void load_row(const float*& from, size_t step, float 
   from += step;
 }
 
-__device__ __forceinline__ float volume_weight(const NlmCurve& curve, float distance, float top) {
+__device__ __forceinline__ float volume_weight(const VolumeCurve& curve, float distance,
+                                               float top) {
   const float exponent = fminf(fmaf(distance, -curve.slope, curve.offset), top);
   float weight;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(weight) : "f"(exponent));

@@ -28,22 +28,16 @@ int round_up(int a, int b) {
   return ceil_div(a, b) * b;
 }
 
-NlmCurve curve_of(const NlmWeight& weight) {
+VolumeCurve curve_of(const NlmWeight& weight) {
   if (weight.enabled == 0) return {};
   return {static_cast<float>(double{weight.gain} * weight.decay * kLog2e),
           static_cast<float>(double{weight.noise} * weight.decay * kLog2e + kTop), 1};
 }
 
-// Whether weights vanish before floats stop to tell integers apart.
-bool exact_in_float(const NlmWeight& weight) {
-  if (weight.enabled == 0) return true;
-  return (kNlmCutoff / double{weight.decay} + weight.noise) / weight.gain < std::ldexp(0.99, 24);
-}
-
 VolumeShape shape_of(const VolumePlan& plan, int channels) {
   const NlmPlan& nlm = plan.nlm;
   VolumeShape shape{};
-  const bool cubic = plan.layers == nlm.patch && nlm.joint != 0 && exact_in_float(nlm.luma);
+  const bool cubic = plan.layers == nlm.patch && nlm.joint != 0;
   if (cubic && (channels == 1 ? volume_shape_grey : volume_shape_colour)(nlm.patch, shape)) {
     return shape;
   }

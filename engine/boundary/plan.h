@@ -79,8 +79,10 @@ struct Bm3dStage {
 // differences of match values over the patch and all channels. D * gain is the mean squared
 // difference in units of the noise variance, whose expectation for two noisy copies of one patch is
 // 2; `noise` is how much of that is taken off. Beyond an argument of -kNlmCutoff the weight is 0,
-// on every backend: float can't tell much less from nothing.
+// on every backend: float can't tell much less from nothing. So it is for all D of kNlmVanishes and
+// more; D is less than 2^30.
 inline constexpr float kNlmCutoff = 80.0f;
+inline constexpr int32_t kNlmVanishes = 1 << 23;
 struct NlmWeight {
   int32_t enabled;  // 0: the planes of this weight are copied
   float gain, noise, decay;

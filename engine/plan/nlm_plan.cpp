@@ -28,10 +28,19 @@ Curve curve_of(const Params& params, NlmNoise kind, int32_t voxels, bool colour,
   return {noise + extra, 1.0 / (h * h)};
 }
 
-// Match values a sigma. The classic weights reach some five times as far: half of them keep the
-// sums that get any weight below 2^24, where float is exact (cuda/volume/volume.cu).
-double match_unit(const Params& params) {
-  return params.weights == static_cast<int32_t>(WeightRule::kClassic) ? 16.0 : 32.0;
+// Match values a sigma, where the weights expect `strength` times that, with so many terms of a
+// distance.
+double match_unit(const Params& params, const Curve& curve, double terms, double strength) {
+  // The classic weights reach some five times as far.
+  const double wanted = params.weights == static_cast<int32_t>(WeightRule::kClassic) ? 16.0 : 32.0;
+  constexpr double kVanishes = 0.98 * kNlmVanishes;  // and room for what rounding adds
+  const double reach = curve.noise + kNlmCutoff / curve.decay;
+  return std::min(wanted, std::sqrt(kVanishes / (reach * terms)) / strength);
+}
+
+// What of luma's or chroma's noise the weights expect.
+double strength_of(const Params& params, double share) {
+  return params.strength * share / 1e4;
 }
 
 NlmWeight make_weight(double strength, double norm, const Curve& curve) {
@@ -134,16 +143,19 @@ double nlm_h(int32_t voxels, bool colour, bool patchwise) {
 void set_nlm_weights(NlmPlan& nlm, const Params& params, const NlmSignal& signal, int32_t voxels) {
   const auto& [span, kind, noise, channels, compared] = signal;
   const bool colour = channels == 3;
-  const double largest = largest_match_scale(span, colour, 1.0 * voxels * channels);
-  const double unit =
-      set_match_planes(nlm.match, span, match_unit(params), largest, noise, channels, compared);
-  const double norm = 1.0 / (1.0 * voxels * noisy_channels(noise, compared) * unit * unit);
-  const double rounding = span.usual ? 0.0 : 1 / (6 * unit * unit);
-  const Curve curve =
-      curve_of(params, kind, voxels, tells_as_colour(signal), nlm.patchwise != 0, rounding);
-  // strength * luma and strength * chroma scale the sigma that the weights expect.
-  nlm.luma = make_weight(params.strength * params.luma / 1e4, norm, curve);
-  nlm.chroma = colour ? make_weight(params.strength * params.chroma / 1e4, norm, curve) : nlm.luma;
+  const double terms = 1.0 * voxels * noisy_channels(noise, compared);
+  const auto curve = [&](double extra) {
+    return curve_of(params, kind, voxels, tells_as_colour(signal), nlm.patchwise != 0, extra);
+  };
+  const double luma = strength_of(params, params.luma);
+  const double chroma = colour ? strength_of(params, params.chroma) : luma;
+  const double unit = set_match_planes(
+      nlm.match, span, match_unit(params, curve(0), terms, std::max(luma, chroma)),
+      largest_match_scale(span, colour, 1.0 * voxels * channels), noise, channels, compared);
+  const double norm = 1.0 / (terms * unit * unit);
+  const Curve rounded = curve(span.usual ? 0.0 : 1 / (6 * unit * unit));
+  nlm.luma = make_weight(luma, norm, rounded);
+  nlm.chroma = make_weight(chroma, norm, rounded);
   nlm.joint = !colour || params.luma == params.chroma ? 1 : 0;
 }
 

@@ -141,6 +141,31 @@ TEST(Plan, ClassicWeightsAreThoseOfTheirPapers) {
   }
 }
 
+// So every backend may count on it, whatever is asked for.
+TEST(Plan, NlmsWeightsVanishWhereDistancesStillAreSmall) {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  const auto vanish_at = [](const NlmWeight& weight) {
+    return (kNlmCutoff / double{weight.decay} + weight.noise) / weight.gain;
+  };
+  for (const WeightRule rule : {WeightRule::kLessNoise, WeightRule::kClassic}) {
+    params.weights = static_cast<int32_t>(rule);
+    for (const double strength : {1.0, 100.0, 200.0}) {
+      params.strength = params.luma = strength;
+      for (const int32_t patch : {2, 9, 15}) {
+        params.patch = patch;
+        for (const float sigma : {0.1f, 20.0f, 100.0f}) {
+          const NlmPlan nlm = make_plan(params, kRgb, white_noise(3, sigma)).level[0].nlm;
+          const NlmPlan volume = make_volume_plan(params, 2, 3, white_noise(3, sigma)).nlm;
+          for (const NlmWeight& weight : {nlm.luma, nlm.chroma, volume.luma, volume.chroma}) {
+            EXPECT_LT(vanish_at(weight), kNlmVanishes) << strength << ' ' << patch << ' ' << sigma;
+          }
+        }
+      }
+    }
+  }
+}
+
 // A camera's coarse noise, as it is measured in its JPEGs.
 NoiseModel camera_noise(float luma, float chroma) {
   NoiseModel noise = white_noise(3, luma);
