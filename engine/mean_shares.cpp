@@ -141,17 +141,33 @@ void add_sums(const TwoPictures& two, const Planes& result, Found& found) {
   }
 }
 
+// A method's filter, tried on pictures of some means.
+struct Trial {
+  StackPlan stack;
+  Plan plan;
+  Found found;
+};
+
+// What is found of a method.
+struct OfMethod {
+  Method method;
+  MeanShares shares;
+};
+using Shares = float (MeanShares::*)[kMaxChannels];
+
 class Measurement {
  public:
   Measurement(std::span<const ConstImage> layers, const NoiseModel& noise, ThreadPool& pool,
               const Callbacks& callbacks, const RunPicture& run)
       : layers_(layers), noise_(noise), pool_(pool), callbacks_(callbacks), run_(run) {}
 
-  // Of a mean of `count` layers, or of one; false where they don't tell.
-  bool measure(Method method, int32_t count, float* shares) const;
+  // Sets those of a mean of `count` layers, or of one. Methods of which they don't tell any go.
+  void measure(int32_t count, Shares shares, std::vector<OfMethod>& methods) const;
 
  private:
-  Found find(const StackPlan& stack, int32_t count) const;
+  Trial trial_of(Method method, int32_t count) const;
+  void find(int32_t count, std::vector<Trial>& trials) const;
+  bool tell(const Trial& trial, int32_t count) const;
   double expected_step(int32_t count) const;
 
   std::span<const ConstImage> layers_;
@@ -161,17 +177,27 @@ class Measurement {
   const RunPicture& run_;
 };
 
-Found Measurement::find(const StackPlan& stack, int32_t count) const {
+Trial Measurement::trial_of(Method method, int32_t count) const {
+  Params params;
+  params.method = static_cast<int32_t>(method);
+  params.quality = static_cast<int32_t>(Quality::kFast);
+  StackPlan stack = make_stack_plan(params, count, noise_.channels, noise_);
+  const Plan plan = left_plan(stack, count);
+  return {std::move(stack), plan, {}};
+}
+
+// How layers are averaged is the same for all methods.
+void Measurement::find(int32_t count, std::vector<Trial>& trials) const {
   const ConstImage& one = layers_.front();
   const std::span used = middle(layers_, std::max(2, count));
   const Callbacks quiet{callbacks_.cancel, {}};
-  const Plan plan = left_plan(stack, count);
-  Found found;
   for (const SampleTile& tile : sample_tiles(one.width, one.height, kTiles)) {
-    const TwoPictures two = two_pictures(stack, count, parts_at(used, tile), pool_, quiet);
-    add_sums(two, filtered(plan, two.first, pool_, quiet, run_), found);
+    const TwoPictures two =
+        two_pictures(trials.front().stack, count, parts_at(used, tile), pool_, quiet);
+    for (Trial& trial : trials) {
+      add_sums(two, filtered(trial.plan, two.first, pool_, quiet, run_), trial.found);
+    }
   }
-  return found;
 }
 
 // Luma's variance.
@@ -182,20 +208,33 @@ double Measurement::expected_step(int32_t count) const {
   return step * step / count;
 }
 
-bool Measurement::measure(Method method, int32_t count, float* shares) const {
-  Params params;
-  params.method = static_cast<int32_t>(method);
-  params.quality = static_cast<int32_t>(Quality::kFast);
-  const StackPlan stack = make_stack_plan(params, count, noise_.channels, noise_);
-  if (changes_nothing(params, left_noise(stack, count))) return false;
-  const Found found = find(stack, count);
+bool Measurement::tell(const Trial& trial, int32_t count) const {
+  const Found& found = trial.found;
   const double step = kLeastShown * expected_step(count) * static_cast<double>(found.pixels);
-  if (found.pixels < kFewestPixels || found.sums[0].step < step) return false;
-  for (int32_t c = 0; c < noise_.channels; ++c) {
-    const auto& [towards, added, all] = found.sums[c];
-    shares[c] = towards < added ? static_cast<float>(std::max(0.0, towards / added)) : 1;
+  return found.pixels >= kFewestPixels && found.sums[0].step >= step;
+}
+
+void Measurement::measure(int32_t count, Shares shares, std::vector<OfMethod>& methods) const {
+  std::vector<Trial> trials;
+  std::erase_if(methods, [&](const OfMethod& of) {
+    Trial trial = trial_of(of.method, count);
+    const bool idle = changes_nothing(trial.stack.params, left_noise(trial.stack, count));
+    if (!idle) trials.push_back(std::move(trial));
+    return idle;
+  });
+  if (trials.empty()) return;
+  find(count, trials);
+  std::vector<OfMethod> told;
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (!tell(trials[i], count)) continue;
+    for (int32_t c = 0; c < noise_.channels; ++c) {
+      const auto& [towards, added, all] = trials[i].found.sums[c];
+      (methods[i].shares.*shares)[c] =
+          towards < added ? static_cast<float>(std::max(0.0, towards / added)) : 1;
+    }
+    told.push_back(methods[i]);
   }
-  return true;
+  methods = std::move(told);
 }
 
 }  // namespace
@@ -206,17 +245,14 @@ void measure_mean_shares(std::span<const ConstImage> layers, ThreadPool& pool,
   const int32_t near = noise.between.known ? std::min(all, 2 * noise.between.reach + 1) : all;
   if (near < 2) return;
   const Measurement measurement(layers, noise, pool, callbacks, run);
-  for (const Method method : {Method::kBm3d, Method::kNlm}) {
-    MeanShares found;
-    if (!measurement.measure(method, 1, found.of_one)) continue;
-    if (!measurement.measure(method, 2, found.of_two)) continue;
-    if (near == 2) {
-      std::copy_n(found.of_two, kMaxChannels, found.of_all);
-    } else if (!measurement.measure(method, near, found.of_all)) {
-      continue;
-    }
-    found.layers = near;
-    noise.means[static_cast<int32_t>(method)] = found;
+  std::vector<OfMethod> methods{{Method::kBm3d, {}}, {Method::kNlm, {}}};
+  measurement.measure(1, &MeanShares::of_one, methods);
+  measurement.measure(2, &MeanShares::of_two, methods);
+  if (near > 2) measurement.measure(near, &MeanShares::of_all, methods);
+  for (auto& [method, shares] : methods) {
+    if (near == 2) std::copy_n(shares.of_two, kMaxChannels, shares.of_all);
+    shares.layers = near;
+    noise.means[static_cast<int32_t>(method)] = shares;
   }
 }
 
