@@ -109,7 +109,7 @@ struct NlmArgs {
   int anchored;           // 1: sums are of pixels less the first of their quad
   NlmCurve luma, chroma;  // of the plan's weights
   float* sums;            // partial sums between passes over the displacements
-  size_t sums_plane;      // floats a component: [row][strip][128]
+  size_t sums_plane;      // floats a component: [row][strip][128]; by rows.cuh as nlm_row_sums()
   DevicePlanes source, target;
   int totals;
   DevicePlanes inverse;

@@ -12,7 +12,7 @@
 
 namespace grainless::cuda {
 
-// A team's shared memory.
+// A team's shared memory. Rows are laid out by word_index().
 template <int kChannels>
 struct NlmTeamShared {
   using Match = typename NlmPixel<kChannels>::Match;
