@@ -220,7 +220,8 @@ def check_memory(stage, count, size, arguments, layers):
     done = status == SUCCESS and same(after, expected)
     told = status == REFUSED and "enough memory" in message and "\n" not in message.strip() and same(after, before)
     said = "done" if status == SUCCESS else f"{status.value_nick}: {message}"
-    return refused, said, "" if done or (told and not image.is_dirty()) else "not so"
+    problem = "" if done or told else "not so"
+    return refused, said, "the image counts as changed" if told and image.is_dirty() else problem
 
 
 def check_memory_at(stage, arguments, layers):
