@@ -141,17 +141,18 @@ void add_sums(const TwoPictures& two, const Planes& result, Found& found) {
   }
 }
 
-// A method's filter, tried on pictures of some means.
-struct Trial {
-  StackPlan stack;
-  Plan plan;
-  Found found;
-};
-
 // What is found of a method.
 struct OfMethod {
   Method method;
   MeanShares shares;
+};
+
+// Its filter, tried on pictures of some means.
+struct Trial {
+  OfMethod of;
+  StackPlan stack;
+  Plan plan;
+  Found found;
 };
 using Shares = float (MeanShares::*)[kMaxChannels];
 
@@ -165,7 +166,7 @@ class Measurement {
   void measure(int32_t count, Shares shares, std::vector<OfMethod>& methods) const;
 
  private:
-  Trial trial_of(Method method, int32_t count) const;
+  Trial trial_of(const OfMethod& of, int32_t count) const;
   void find(int32_t count, std::vector<Trial>& trials) const;
   bool tell(const Trial& trial, int32_t count) const;
   double expected_step(int32_t count) const;
@@ -177,13 +178,13 @@ class Measurement {
   const RunPicture& run_;
 };
 
-Trial Measurement::trial_of(Method method, int32_t count) const {
+Trial Measurement::trial_of(const OfMethod& of, int32_t count) const {
   Params params;
-  params.method = static_cast<int32_t>(method);
+  params.method = static_cast<int32_t>(of.method);
   params.quality = static_cast<int32_t>(Quality::kFast);
   StackPlan stack = make_stack_plan(params, count, noise_.channels, noise_);
   const Plan plan = left_plan(stack, count);
-  return {std::move(stack), plan, {}};
+  return {of, std::move(stack), plan, {}};
 }
 
 // How layers are averaged is the same for all methods.
@@ -216,25 +217,23 @@ bool Measurement::tell(const Trial& trial, int32_t count) const {
 
 void Measurement::measure(int32_t count, Shares shares, std::vector<OfMethod>& methods) const {
   std::vector<Trial> trials;
-  std::erase_if(methods, [&](const OfMethod& of) {
-    Trial trial = trial_of(of.method, count);
-    const bool idle = changes_nothing(trial.stack.params, left_noise(trial.stack, count));
-    if (!idle) trials.push_back(std::move(trial));
-    return idle;
-  });
+  for (const OfMethod& of : methods) {
+    Trial trial = trial_of(of, count);
+    if (changes_nothing(trial.stack.params, left_noise(trial.stack, count))) continue;
+    trials.push_back(std::move(trial));
+  }
+  methods.clear();
   if (trials.empty()) return;
   find(count, trials);
-  std::vector<OfMethod> told;
-  for (size_t i = 0; i < trials.size(); ++i) {
-    if (!tell(trials[i], count)) continue;
+  for (Trial& trial : trials) {
+    if (!tell(trial, count)) continue;
     for (int32_t c = 0; c < noise_.channels; ++c) {
-      const auto& [towards, added, all] = trials[i].found.sums[c];
-      (methods[i].shares.*shares)[c] =
+      const auto& [towards, added, all] = trial.found.sums[c];
+      (trial.of.shares.*shares)[c] =
           towards < added ? static_cast<float>(std::max(0.0, towards / added)) : 1;
     }
-    told.push_back(methods[i]);
+    methods.push_back(trial.of);
   }
-  methods = std::move(told);
 }
 
 }  // namespace
