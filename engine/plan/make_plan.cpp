@@ -16,6 +16,8 @@
 namespace grainless {
 namespace {
 
+constexpr auto kWidest = static_cast<float>(kWidestValue);
+
 // Noise of a level as the method is to take it; beyond the measured levels it goes on as it did, or
 // halves.
 double level_sigma(const Params& params, const NoiseModel& noise, int32_t level, int32_t channel) {
@@ -81,7 +83,6 @@ double set_levels(Plan& plan, const Params& params, const MatchSpan& span,
 // more by it.
 ValueRange valid_before(const ToneBend& bend, const ValueRange& valid, bool usual) {
   const ValueRange before{unbent(bend, valid.low), unbent(bend, valid.high)};
-  constexpr auto kWidest = static_cast<float>(kWidestValue);
   if (!usual) return {std::max(before.low, -kWidest), std::min(before.high, kWidest)};
   return {std::max(valid.low, before.low), std::min(valid.high, before.high)};
 }
@@ -165,7 +166,8 @@ void set_bend(Plan& plan, const ToneBend& bend, const PictureRange& range) {
   plan.bend = bend;
   float colour[kMaxChannels] = {};
   for (int32_t c = 0; c < plan.channels; ++c) {
-    colour[c] = bend.enabled != 0 ? bent(bend, range.mean[c]) : range.mean[c];
+    const float mean = std::clamp(range.mean[c], -kWidest, kWidest);
+    colour[c] = bend.enabled != 0 ? bent(bend, mean) : mean;
   }
   plan.hidden[0] = colour[0];
   if (plan.channels == 1) return;

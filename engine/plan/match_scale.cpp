@@ -34,8 +34,8 @@ MatchSpan match_span(const NoiseModel& noise) {
   const double width = double{range.high} - range.low;
   const double beyond = std::max(kLeastBeyond, kShareBeyond * width);
   const double unit = noise.sigma[0][0] > kMostSigma ? whites(range) : 1.0;
-  return {false, std::max(range.low - beyond, -kWidestValue),
-          std::min(range.high + beyond, kWidestValue), unit};
+  return {false, std::clamp(range.low - beyond, -kWidestValue, kWidestValue),
+          std::clamp(range.high + beyond, -kWidestValue, kWidestValue), unit};
 }
 
 ValueRange valid_range(const MatchSpan& span) {

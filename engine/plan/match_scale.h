@@ -18,9 +18,10 @@
 
 namespace grainless {
 
-// No colour value beyond it takes part: luma, the sum of three over sqrt(3), stays a float, bent or
-// not.
-inline constexpr double kWidestValue = 5e37;
+// No colour value beyond it takes part: every sum of those that do stays a float, bent or not. The
+// longest are what stands for a hidden pixel (289 lumas) and the mean of a group's transform (1,664
+// times a value).
+inline constexpr double kWidestValue = 1e34;
 
 // The colour values that are compared.
 struct MatchSpan {

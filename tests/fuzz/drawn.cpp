@@ -2,7 +2,9 @@
 #include "drawn.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <random>
 
@@ -97,6 +99,30 @@ tools::Image drawn_picture(FuzzedDataProvider& bytes, int32_t most_side) {
     if (filling == Filling::kNoise) image.pixels[i] ^= static_cast<uint8_t>(random() >> 8 & 7);
   }
   return image;
+}
+
+std::string text_of(const Params& params, const tools::Image& image) {
+  std::string text;
+  for (const ParamSpec& spec : param_specs()) {
+    const std::string value = param_text(params, spec);
+    if (value != param_text(Params{}, spec)) text += spec.key + ("=" + value) + " ";
+  }
+  const PixelFormat format = image.format;
+  const char* const names[] = {"8 bit", "16 bit", "half", "float"};
+  text += names[static_cast<int>(format.component)];
+  text += ", " + std::to_string(format.channels) + " channels, " + std::to_string(image.width) +
+          "x" + std::to_string(image.height);
+  if (format.component != Component::kHalf && format.component != Component::kFloat) return text;
+  const auto step = static_cast<size_t>(format.component_bytes());
+  float low = 0, high = 0;
+  for (size_t i = 0; i < image.bytes() / step; ++i) {
+    const float value = sample(image.pixels.get() + i * step, format.component);
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value), high = std::max(high, value);
+  }
+  std::array<char, 64> span{};
+  std::snprintf(span.data(), span.size(), " from %g to %g", double{low}, double{high});
+  return text + span.data();
 }
 
 void expect_sound(const tools::Image& before, const tools::Image& after) {

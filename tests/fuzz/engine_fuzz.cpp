@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The engine on the CPU: any parameters on a small picture of any format, or on a stack of three.
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "drawn.h"
@@ -10,8 +12,29 @@ using namespace grainless;
 
 namespace {
 
-// In a volume every pixel has up to 63 x 63 x 31 neighbours.
-constexpr int32_t kMostSide = 16, kMostVolumeSide = 6;
+// In a volume every pixel has up to 63 x 63 x 31 neighbours, each with a patch of up to 16 x 16 x
+// 16: wide windows and large patches are tried with few layers and pixels, lest an input costs a
+// minute.
+constexpr int32_t kMostSide = 16, kMostVolumeSide = 6, kWideVolumeSide = 2;
+constexpr double kMostDifferences = 1e6;  // a pixel
+
+double differences(const Params& params, int32_t depth) {
+  const int32_t layers = 2 * depth + 1;
+  const double plane = std::pow(params.search, 2) * std::pow(params.patch, 2);
+  return plane * layers * std::min(layers, params.patch);
+}
+
+int32_t affordable_depth(const Params& params) {
+  int32_t depth = params.depth;
+  while (depth > 1 && differences(params, depth) > kMostDifferences) --depth;
+  return depth;
+}
+
+int32_t affordable_side(const Params& params) {
+  const bool volume = params.depth > 0 && params.method == static_cast<int32_t>(Method::kNlm);
+  if (!volume) return kMostSide;
+  return differences(params, params.depth) > kMostDifferences ? kWideVolumeSide : kMostVolumeSide;
+}
 
 Engine& engine() {
   static Engine engine({"", 1});
@@ -55,9 +78,10 @@ tools::Image denoised_stack(const Params& params, const tools::Image& image, uin
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider bytes(data, size);
-  const Params params = fuzz::drawn_params(bytes, "cpu");
-  const bool volume = params.depth > 0 && params.method == static_cast<int32_t>(Method::kNlm);
-  const tools::Image image = fuzz::drawn_picture(bytes, volume ? kMostVolumeSide : kMostSide);
+  Params params = fuzz::drawn_params(bytes, "cpu");
+  params.depth = affordable_depth(params);
+  const tools::Image image = fuzz::drawn_picture(bytes, affordable_side(params));
+  fuzz::trying(fuzz::text_of(params, image));
   const auto run = params.depth > 0 ? denoised_stack : denoised;
   const tools::Image result = run(params, image, 0x55);
   fuzz::expect_sound(image, result);

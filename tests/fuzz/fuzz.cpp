@@ -18,6 +18,8 @@
 namespace grainless::fuzz {
 namespace {
 
+std::string tried;
+
 constexpr int kAsItIs = -1;
 std::atomic<int> fill = kAsItIs;
 
@@ -103,8 +105,13 @@ void check_writer(const tools::Image& image, const std::string& extension, bool 
 
 void expect(bool holds, const std::string& what) {
   if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what.c_str());
+  std::fprintf(stderr, "does not hold: %s%s%s\n", tried.c_str(), tried.empty() ? "" : ": ",
+               what.c_str());
   std::abort();
+}
+
+void trying(const std::string& text) {
+  tried = text;
 }
 
 MemoryFile::MemoryFile(std::span<const uint8_t> bytes)

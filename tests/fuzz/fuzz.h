@@ -16,6 +16,9 @@ namespace grainless::fuzz {
 // Ends the process with `what` when it does not hold.
 void expect(bool holds, const std::string& what);
 
+// Said before `what` from now on: what is being tried.
+void trying(const std::string& text);
+
 // A regular file that lies in memory alone and goes away with the object.
 class MemoryFile {
  public:

@@ -84,6 +84,15 @@ sum() {
     echo "$total"
 }
 
+# What a machine that is gone found: in words, and the smallest input itself, to be kept in corpus/.
+tell() { # TARGET
+    local smallest
+    grep -hE 'ERROR:|SUMMARY|does not hold|runtime error|Cannot|error while' "$out/logs/$1"-*.log |
+        sed 's/^==[0-9]*==//' | sort | uniq -c | sort -rn | head -8 | cut -c -600
+    smallest=$(find "$out/found" -name "$1-*" -size +0 -printf '%s %p\n' | sort -n | head -1 | cut -d ' ' -f 2-)
+    [[ ! $smallest ]] || { echo "base64 of ${smallest##*/}:" && head -c 3000 "$smallest" | base64 -w 110; }
+}
+
 failures=0
 printf '%s%-8s %12s %8s %9s %9s\n' "${TAP:+# }" target runs found "peak MiB" seconds
 for target in "${targets[@]}"; do
@@ -94,9 +103,7 @@ for target in "${targets[@]}"; do
     # A target that never ran has found nothing, and proves as little.
     if ((found || runs == 0)); then
         ((++failures))
-        if [[ ${TAP:-} ]]; then
-            grep -hE 'ERROR:|SUMMARY|does not hold|runtime error|Cannot|error while' "$out/logs/$target"-*.log | sort | uniq -c | sort -rn | head -5 | sed 's/^/# /'
-        fi
+        [[ ! ${TAP:-} ]] || tell "$target" >&2
     fi
     [[ ! ${TAP:-} ]] || echo "$( ((found || runs == 0)) && echo 'not ok' || echo ok) - fuzz $target: $runs runs"
 done
