@@ -24,6 +24,7 @@
 #include "mean_shares.h"
 #include "sentence.h"
 #include "stack.h"
+#include "stack_trial.h"
 #include "stopwatch.h"
 #include "thread_pool.h"
 #include "volume.h"
@@ -215,6 +216,7 @@ struct Engine::Impl {
 
   // Filters pictures without any card.
   RunPicture on_the_processor();
+  RunVolume volumes_on_the_processor();
 
   using Supports = std::function<Status(const Backend&)>;
   void run(const TileWork& work, const Params& params, const Supports& supports, Report& report);
@@ -303,6 +305,14 @@ RunPicture Engine::Impl::on_the_processor() {
     Report report;
     std::vector<std::string> failed;
     run_tiles(ImageWork(plan, source, target, callbacks), {}, registry.cpu(), report, failed);
+  };
+}
+
+RunVolume Engine::Impl::volumes_on_the_processor() {
+  return [this](const Params& params, int32_t depth, const NoiseModel& noise,
+                const VolumePixels& pixels, const Callbacks& callbacks) {
+    Report report;
+    denoise_volume({&params, depth, &noise, pixels}, callbacks, report);
   };
 }
 
@@ -404,6 +414,9 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
     noise.range = picture_range(measured);
     if (params.auto_sigma) {
       measure_mean_shares(measured, impl_->pool, callbacks, impl_->on_the_processor(), noise);
+      if (measured.size() == layers.size()) {
+        try_ways(layers, impl_->pool, callbacks, impl_->volumes_on_the_processor(), noise);
+      }
     }
   });
   if (seconds != nullptr) *seconds = watch.seconds();

@@ -180,8 +180,9 @@ class Engine {
                         Report& report);
 
   // noise_for() a volume: the mean of its measured_layers(), raised or limited by what still ones
-  // of them differ by (engine/noise/still_noise.h), and what of their means is noise
-  // (mean_shares.h). Other layers may be missing.
+  // of them differ by (engine/noise/still_noise.h), what of their means is noise (mean_shares.h),
+  // and, where they are all, how Non-Local Means takes them (stack_trial.h). Other layers may be
+  // missing.
   Status volume_noise(const Params& params, std::span<const ConstImage> layers,
                       const Callbacks& callbacks, NoiseModel& noise, double* seconds);
 

@@ -87,6 +87,20 @@ std::vector<NoiseModel> sure_ones(const std::vector<NoiseModel>& found) {
   return sure;
 }
 
+// Layers that can't tell, as clipped ones can't, don't gainsay those that surely do, where these
+// are half of them at least.
+std::vector<NoiseModel> telling_ones(const std::vector<NoiseModel>& found) {
+  if (2 * sure_ones(found).size() < found.size()) return found;
+  std::vector<NoiseModel> telling;
+  std::copy_if(found.begin(), found.end(), std::back_inserter(telling),
+               [](const NoiseModel& noise) {
+                 const float* sigma = noise.sigma[0];
+                 return noise.confidence != Confidence::kTooSmall ||
+                        std::any_of(sigma, sigma + noise.channels, [](float s) { return s > 0; });
+               });
+  return telling;
+}
+
 // As far as flat blocks tell: what each layer holds is as strong, and falls as much with
 // resolution.
 bool show_same_noise(const std::vector<Sample>& samples, ThreadPool& pool) {
@@ -241,12 +255,13 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
     found.push_back(estimate_noise(layers[z], kind, pool, callbacks, tiles));
     samples.push_back(take_sample(layers[z], pool, callbacks, tiles));
   }
-  double most = most_agreed(found);
+  const std::vector<NoiseModel> telling = telling_ones(found);
+  double most = most_agreed(telling);
   const auto disagrees = [&](const NoiseModel& noise) { return noise.sigma[0][0] > most; };
-  if (std::any_of(found.begin(), found.end(), disagrees)) {
+  if (std::any_of(telling.begin(), telling.end(), disagrees)) {
     most = std::max(most, kMostOverLeft * std::sqrt(variance_left(samples)));
   }
-  NoiseModel mean = mean_noise(found, most);
+  NoiseModel mean = mean_noise(telling, most);
   const std::vector<NoiseModel> sure = sure_ones(found);
   const bool speaks = !sure.empty() && mean.confidence == Confidence::kUnsure &&
                       none_seems_clean(found) && show_same_noise(samples, pool);

@@ -77,6 +77,9 @@ struct MeanShares {
 // Of Method::kBm3d and kNlm, which denoise stacks.
 inline constexpr int32_t kStackMethods = 2;
 
+// How Non-Local Means takes a stack, where both ways were tried (engine/stack_trial.h).
+enum class NlmWay : int32_t { kUntold, kAverage, kSearch };
+
 // The noise of colours that are bent so that it is even, as each layer of a stack surely shows it.
 struct EvenNoise {
   bool known = false;
@@ -128,6 +131,7 @@ struct NoiseModel {
   LayerDifference between;
   EvenNoise alone;
   MeanShares means[kStackMethods];
+  NlmWay nlm_way = NlmWay::kUntold;
 };
 
 // Sigma of a channel in colours as they are, at a brightness 0..255: that of bent colours over the

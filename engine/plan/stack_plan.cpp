@@ -33,9 +33,10 @@ double between(double from, double to, double part) {
 }  // namespace
 
 bool fuses_stack(const Params& params, const NoiseModel& noise) {
+  if (method_row(params.method).stack == StackWay::kFusion || noise.between.known) return true;
+  if (noise.nlm_way != NlmWay::kUntold) return noise.nlm_way == NlmWay::kAverage;
   const bool surely_measured = params.auto_sigma && noise.confidence == Confidence::kMeasured;
-  return method_row(params.method).stack == StackWay::kFusion || noise.between.known ||
-         (noise.channels > 1 && surely_measured);
+  return noise.channels > 1 && surely_measured;
 }
 
 StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,

@@ -22,9 +22,10 @@ struct StackPlan {
 
 // Whether a stack is averaged first. Always for some methods. Non-Local Means, which looks into the
 // layers beside as they are, expects white noise that is the same at every brightness, as a sigma
-// that is given says; where the noise is measured it averages layers that are known to stand still,
-// since then nothing finds more noise than their mean removes, and frames in colour, which come
-// from cameras, where it is sure (docs/quality.md).
+// that is given says. Where the noise is measured it averages layers that are known to stand still,
+// since then nothing finds more noise than their mean removes; of others it takes what was found to
+// be better (engine/stack_trial.h), or, where that can't be tried, averages frames in colour, which
+// come from cameras, where their noise is sure (docs/quality.md).
 bool fuses_stack(const Params& params, const NoiseModel& noise);
 
 // Shapes and settings as Engine::denoise_volume() takes them.

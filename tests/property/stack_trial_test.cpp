@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// How Non-Local Means takes stacks whose layers don't stand still, and what layers that show no
+// noise say of the others'.
+#include "engine/stack_trial.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "engine/denoise.h"
+#include "engine/params/params.h"
+#include "engine/plan/stack_plan.h"
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::TestImage;
+
+constexpr int32_t kSide = 160;
+constexpr float kSigma = 10;
+
+// Soft blobs and a few edges, one of many for each seed; `moved` pixels to the left.
+TestImage scene(int32_t channels, uint32_t seed, int32_t moved = 0) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  struct Blob {
+    double x, y, radius, height;
+  };
+  std::vector<Blob> blobs;
+  for (int32_t i = 0; i < 40; ++i) {
+    blobs.push_back({1.5 * kSide * uniform(random), kSide * uniform(random),
+                     4 + 14 * uniform(random), 120 * uniform(random) - 60});
+  }
+  TestImage image({Component::kFloat, channels}, kSide, kSide);
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      double value = 120;
+      for (const Blob& blob : blobs) {
+        const double apart = std::hypot(x + moved - blob.x, y - blob.y) / blob.radius;
+        if (apart < 1) value += blob.height * (blob.radius > 11 ? 1 : 1 - apart * apart);
+      }
+      for (int32_t c = 0; c < channels; ++c) {
+        image.set(x, y, c, static_cast<float>(value - 10 * c));
+      }
+    }
+  }
+  return image;
+}
+
+TestImage noisy(TestImage image, uint32_t seed) {
+  std::mt19937 random(1000 + seed);
+  std::normal_distribution<float> normal(0, kSigma);
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      for (int32_t c = 0; c < image.format.channels; ++c) {
+        image.set(x, y, c, image.get(x, y, c) + normal(random));
+      }
+    }
+  }
+  return image;
+}
+
+struct Stack {
+  std::vector<TestImage> clean, noisy;
+
+  void add(const TestImage& layer) {
+    noisy.push_back(grainless::noisy(layer, static_cast<uint32_t>(noisy.size())));
+    clean.push_back(layer);
+  }
+  std::vector<ConstImage> views() const {
+    std::vector<ConstImage> views;
+    for (const TestImage& layer : noisy) views.push_back(layer.view());
+    return views;
+  }
+};
+
+Stack slides(int32_t channels, int32_t count) {
+  Stack stack;
+  for (int32_t z = 0; z < count; ++z) stack.add(scene(channels, static_cast<uint32_t>(z + 1)));
+  return stack;
+}
+
+// What moves steadily is found by a search in three dimensions, and by no mean.
+Stack pan(int32_t channels, int32_t count) {
+  Stack stack;
+  for (int32_t z = 0; z < count; ++z) stack.add(scene(channels, 1, z));
+  return stack;
+}
+
+Params automatic() {
+  Params params;
+  params.method = static_cast<int32_t>(Method::kNlm);
+  return params;
+}
+
+Engine& engine() {
+  static Engine shared({"", 2});
+  return shared;
+}
+
+NoiseModel measured(const Stack& stack) {
+  NoiseModel noise;
+  EXPECT_TRUE(engine().volume_noise(automatic(), stack.views(), {}, noise, nullptr).ok());
+  return noise;
+}
+
+// Means over the layers, in dB.
+double psnr_of(const Stack& stack, const NoiseModel& noise) {
+  std::vector<TestImage> results = stack.noisy;
+  std::vector<MutableImage> targets;
+  for (TestImage& result : results) targets.push_back(result.target());
+  const auto count = static_cast<int32_t>(results.size());
+  Report report;
+  EXPECT_TRUE(engine()
+                  .denoise_volume_part(automatic(), std::min(3, count - 1), noise,
+                                       {{count, 0, stack.views()}, {count, 0, targets}}, {}, report)
+                  .ok());
+  double sum = 0;
+  for (size_t z = 0; z < results.size(); ++z) sum += test::psnr(results[z], stack.clean[z]);
+  return sum / count;
+}
+
+double psnr_by(const Stack& stack, NoiseModel noise, NlmWay way) {
+  noise.nlm_way = way;
+  return psnr_of(stack, noise);
+}
+
+double psnr_alone(const Stack& stack) {
+  double sum = 0;
+  for (size_t z = 0; z < stack.noisy.size(); ++z) {
+    TestImage result = stack.noisy[z];
+    NoiseModel noise;
+    Report report;
+    const ConstImage layer = stack.noisy[z].view();
+    EXPECT_TRUE(engine().noise_for(automatic(), layer, {}, noise, nullptr).ok());
+    EXPECT_TRUE(engine().denoise(automatic(), noise, layer, result.target(), {}, report).ok());
+    sum += test::psnr(result, stack.clean[z]);
+  }
+  return sum / static_cast<double>(stack.noisy.size());
+}
+
+TEST(StackTrial, DifferentPicturesAreNotSearchedTogether) {
+  for (const int32_t channels : {1, 3}) {
+    const Stack stack = slides(channels, 4);
+    const NoiseModel noise = measured(stack);
+    EXPECT_EQ(noise.nlm_way, NlmWay::kAverage) << channels;
+    EXPECT_GT(psnr_of(stack, noise), psnr_alone(stack) - 0.1) << channels;
+    EXPECT_LT(psnr_by(stack, noise, NlmWay::kSearch), psnr_alone(stack) - 0.3) << channels;
+  }
+}
+
+TEST(StackTrial, WhatMovesIsSearchedWhereThatIsBetter) {
+  for (const int32_t channels : {1, 3}) {
+    const Stack stack = pan(channels, 5);
+    const NoiseModel noise = measured(stack);
+    ASSERT_FALSE(noise.between.known);
+    EXPECT_EQ(noise.nlm_way, NlmWay::kSearch) << channels;
+    EXPECT_GT(psnr_of(stack, noise), psnr_by(stack, noise, NlmWay::kAverage) + 0.2) << channels;
+  }
+}
+
+// Two layers of one tile each, and as many layers as are measured.
+TEST(StackTrial, SmallAndLargeStacksAreTried) {
+  Stack two;
+  two.add(scene(1, 1));
+  two.add(scene(1, 2));
+  EXPECT_NE(measured(two).nlm_way, NlmWay::kUntold);
+  EXPECT_NE(measured(slides(1, 9)).nlm_way, NlmWay::kUntold);
+  EXPECT_EQ(measured(slides(1, 10)).nlm_way, NlmWay::kUntold);  // some layers may be missing
+}
+
+TEST(StackTrial, NothingIsTriedWhereNoiseIsNotKnown) {
+  const Stack stack = slides(3, 3);
+  ThreadPool pool(1);
+  const auto way_of = [&](const std::vector<ConstImage>& layers, auto change) {
+    NoiseModel noise = white_noise(3, kSigma);
+    change(noise);
+    int32_t runs = 0;
+    try_ways(
+        layers, pool, {},
+        [&](const Params&, int32_t, const NoiseModel&, const VolumePixels&, const Callbacks&) {
+          ++runs;
+        },
+        noise);
+    EXPECT_EQ(runs > 0, noise.nlm_way != NlmWay::kUntold);
+    return noise.nlm_way;
+  };
+  const std::vector<ConstImage> layers = stack.views();
+  const NlmWay untold = NlmWay::kUntold;
+  EXPECT_NE(way_of(layers, [](NoiseModel&) {}), untold);
+  EXPECT_EQ(way_of({layers[0]}, [](NoiseModel&) {}), untold);
+  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.white[1] = false; }), untold);
+  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.unevenness = 1.2f; }), untold);
+  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.alone.known = true; }), untold);
+  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.between.known = true; }), untold);
+  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.toned = true; }), untold);
+  for (const Confidence other : {Confidence::kLittle, Confidence::kUnsure, Confidence::kTooSmall}) {
+    EXPECT_EQ(way_of(layers, [&](NoiseModel& noise) { noise.confidence = other; }), untold);
+  }
+}
+
+TEST(StackTrial, NonLocalMeansGoesTheWayThatWasFound) {
+  const Params params = automatic();
+  for (const int32_t channels : {1, 3}) {
+    NoiseModel noise = white_noise(channels, kSigma);
+    noise.nlm_way = NlmWay::kAverage;
+    EXPECT_TRUE(fuses_stack(params, noise));
+    noise.nlm_way = NlmWay::kSearch;
+    EXPECT_FALSE(fuses_stack(params, noise));
+    noise.between.known = true;
+    EXPECT_TRUE(fuses_stack(params, noise));
+  }
+}
+
+TEST(StackTrial, ThreadsDoNotMatter) {
+  const Stack stack = pan(3, 4);
+  const auto way = [&](int32_t threads) {
+    NoiseModel noise;
+    Engine own({"", threads});
+    EXPECT_TRUE(own.volume_noise(automatic(), stack.views(), {}, noise, nullptr).ok());
+    return noise.nlm_way;
+  };
+  EXPECT_EQ(way(1), way(3));
+}
+
+// Exposures in a row: those that are cut off show no noise.
+TEST(BracketedLayers, ThoseThatAreCutOffTellNothingOfTheOthersNoise) {
+  for (const int32_t channels : {1, 3}) {
+    Stack stack;
+    const TestImage clean = scene(channels, 3);
+    for (const float gain : {0.5f, 0.8f, 1.1f, 4.0f, 5.0f}) {
+      TestImage brighter = clean, layer({Component::kU8, channels}, kSide, kSide);
+      const auto each = [&](const auto& body) {
+        for (int32_t i = 0; i < kSide * kSide * channels; ++i) {
+          body(i / channels % kSide, i / channels / kSide, i % channels);
+        }
+      };
+      each([&](int32_t x, int32_t y, int32_t c) {
+        brighter.set(x, y, c, gain * clean.get(x, y, c));
+      });
+      const TestImage with = noisy(brighter, static_cast<uint32_t>(10 * gain));
+      each([&](int32_t x, int32_t y, int32_t c) { layer.set(x, y, c, with.get(x, y, c)); });
+      stack.noisy.push_back(layer);
+    }
+    const NoiseModel noise = measured(stack);
+    EXPECT_EQ(noise.confidence, Confidence::kMeasured) << channels;
+    for (int32_t c = 0; c < channels; ++c) {
+      EXPECT_NEAR(noise.sigma[0][c], kSigma, 0.2 * kSigma) << channels << " channels, " << c;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace grainless
