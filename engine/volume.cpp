@@ -8,6 +8,7 @@
 
 #include "engine/noise/black_lift.h"
 #include "engine/noise/estimate.h"
+#include "engine/noise/exposures.h"
 #include "engine/noise/flat_blocks.h"
 #include "engine/noise/layer_tones.h"
 #include "engine/noise/still_noise.h"
@@ -87,18 +88,42 @@ std::vector<NoiseModel> sure_ones(const std::vector<NoiseModel>& found) {
   return sure;
 }
 
-// Layers that can't tell, as clipped ones can't, don't gainsay those that surely do, where these
-// are half of them at least.
-std::vector<NoiseModel> telling_ones(const std::vector<NoiseModel>& found) {
-  if (2 * sure_ones(found).size() < found.size()) return found;
-  std::vector<NoiseModel> telling;
-  std::copy_if(found.begin(), found.end(), std::back_inserter(telling),
-               [](const NoiseModel& noise) {
-                 const float* sigma = noise.sigma[0];
-                 return noise.confidence != Confidence::kTooSmall ||
-                        std::any_of(sigma, sigma + noise.channels, [](float s) { return s > 0; });
-               });
-  return telling;
+bool found_none(const NoiseModel& noise) {
+  return std::all_of(noise.sigma[0], noise.sigma[0] + noise.channels,
+                     [](float sigma) { return sigma == 0; });
+}
+
+// As of exposures in a row those are that were too long.
+bool is_cut_off(const NoiseModel& noise, const Sample& sample) {
+  constexpr double kMostly = 0.5;
+  const bool sure =
+      noise.confidence == Confidence::kMeasured || noise.confidence == Confidence::kLittle;
+  return !sure && share_cut_off(sample) > kMostly;
+}
+
+// Layers that can't tell don't gainsay those of the same scene that surely do, where these are at
+// least half of what isn't cut off.
+void leave_out_mute(std::vector<NoiseModel>& found, std::vector<Sample>& samples) {
+  std::vector<Sample*> sure;
+  std::vector<size_t> mute;
+  size_t told = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const bool cut_off = is_cut_off(found[i], samples[i]);
+    told += cut_off ? 0 : 1;
+    if (found[i].confidence == Confidence::kMeasured) sure.push_back(&samples[i]);
+    const bool nothing = found[i].confidence == Confidence::kTooSmall && found_none(found[i]);
+    if (cut_off || nothing) mute.push_back(i);
+  }
+  if (2 * sure.size() < told) return;
+  std::erase_if(mute, [&](size_t i) {
+    return std::none_of(sure.begin(), sure.end(), [&](const Sample* sample) {
+      return may_show_same_scene(*sample, samples[i]);
+    });
+  });
+  for (auto i = mute.rbegin(); i != mute.rend(); ++i) {
+    found.erase(found.begin() + static_cast<ptrdiff_t>(*i));
+    samples.erase(samples.begin() + static_cast<ptrdiff_t>(*i));
+  }
 }
 
 // As far as flat blocks tell: what each layer holds is as strong, and falls as much with
@@ -255,13 +280,13 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
     found.push_back(estimate_noise(layers[z], kind, pool, callbacks, tiles));
     samples.push_back(take_sample(layers[z], pool, callbacks, tiles));
   }
-  const std::vector<NoiseModel> telling = telling_ones(found);
-  double most = most_agreed(telling);
+  leave_out_mute(found, samples);
+  double most = most_agreed(found);
   const auto disagrees = [&](const NoiseModel& noise) { return noise.sigma[0][0] > most; };
-  if (std::any_of(telling.begin(), telling.end(), disagrees)) {
+  if (std::any_of(found.begin(), found.end(), disagrees)) {
     most = std::max(most, kMostOverLeft * std::sqrt(variance_left(samples)));
   }
-  NoiseModel mean = mean_noise(telling, most);
+  NoiseModel mean = mean_noise(found, most);
   const std::vector<NoiseModel> sure = sure_ones(found);
   const bool speaks = !sure.empty() && mean.confidence == Confidence::kUnsure &&
                       none_seems_clean(found) && show_same_noise(samples, pool);

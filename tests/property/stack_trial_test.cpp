@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/denoise.h"
+#include "engine/noise/exposures.h"
 #include "engine/params/params.h"
 #include "engine/plan/stack_plan.h"
 #include "tests/support/test_images.h"
@@ -227,6 +228,19 @@ TEST(StackTrial, ThreadsDoNotMatter) {
   EXPECT_EQ(way(1), way(3));
 }
 
+TestImage page_of_letters() {
+  TestImage page({Component::kU8, 1}, kSide, kSide);
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {  // rings, one in three left out
+      const int32_t column = x / 10, row = y / 14;
+      const double apart = std::abs(std::hypot(x % 10 - 4.7, y % 14 - 6.6) - 3.4);
+      const double ink = (7 * column + 5 * row) % 3 == 0 ? 0 : std::clamp(1.3 - apart, 0.0, 1.0);
+      page.set(x, y, 0, static_cast<float>(255 - 235 * ink));
+    }
+  }
+  return page;
+}
+
 // Exposures in a row: those that are cut off show no noise.
 TEST(BracketedLayers, ThoseThatAreCutOffTellNothingOfTheOthersNoise) {
   for (const int32_t channels : {1, 3}) {
@@ -252,6 +266,48 @@ TEST(BracketedLayers, ThoseThatAreCutOffTellNothingOfTheOthersNoise) {
       EXPECT_NEAR(noise.sigma[0][c], kSigma, 0.2 * kSigma) << channels << " channels, " << c;
     }
   }
+}
+
+// A page of letters among photographs, too small to tell: it is none of theirs, and speaks for
+// none.
+TEST(BracketedLayers, WhatShowsAnotherSceneSpeaksForItself) {
+  Stack stack = slides(1, 3);
+  for (TestImage& layer : stack.noisy) {
+    TestImage bytes({Component::kU8, 1}, kSide, kSide);
+    for (int32_t i = 0; i < kSide * kSide; ++i) {
+      bytes.set(i % kSide, i / kSide, 0, layer.get(i % kSide, i / kSide, 0));
+    }
+    layer = bytes;
+  }
+  const TestImage page = page_of_letters();
+  Stack same = stack;
+  same.noisy.push_back(stack.noisy[1]);
+  stack.noisy.push_back(page);
+  EXPECT_LT(measured(stack).sigma[0][0], 0.85f * measured(same).sigma[0][0]);
+}
+
+TEST(BracketedLayers, ASceneIsKnownAgain) {
+  ThreadPool pool(1);
+  const auto same = [&](const TestImage& a, const TestImage& b) {
+    return may_show_same_scene(take_sample(a.view(), pool, {}), take_sample(b.view(), pool, {}));
+  };
+  const TestImage one = noisy(scene(1, 1), 1);
+  const auto exposed = [&](float gain, float offset) {
+    TestImage image({Component::kU8, 1}, kSide, kSide);
+    for (int32_t i = 0; i < kSide * kSide; ++i) {
+      const int32_t x = i % kSide, y = i / kSide;
+      image.set(x, y, 0, gain * one.get(x, y, 0) + offset);
+    }
+    return image;
+  };
+  EXPECT_TRUE(same(one, exposed(0.5f, 0)));
+  EXPECT_TRUE(same(one, exposed(2, 60)));
+  EXPECT_TRUE(same(one, exposed(3, 40)));    // next to nothing is left
+  EXPECT_TRUE(same(one, exposed(2, -280)));  // nor of this
+  EXPECT_TRUE(same(one, exposed(9, 255)));   // all is white
+  EXPECT_FALSE(same(one, exposed(-1, 255)));
+  EXPECT_FALSE(same(one, page_of_letters()));
+  EXPECT_FALSE(same(one, noisy(scene(1, 2), 2)));
 }
 
 }  // namespace
