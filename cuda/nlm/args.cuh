@@ -85,7 +85,8 @@ struct NlmRing {
 //
 // Patch-wise there are two walks. The first one's target is one plane a weight, `totals` is 1: it
 // gets 1 / (sum of a patch's weights, the centre's with them), 0 where there is none. These planes
-// are the second one's `inverse`, whose first pixel is the target's less `high` both ways.
+// are the second one's `inverse`: whole quads, from the one with the target's first pixel less
+// `high` both ways.
 struct NlmArgs {
   const void* match;
   const void* values;

@@ -108,14 +108,19 @@ struct NlmWalk {
     asm volatile("" : "+r"(t));
     const int centre = t - patch() + 1, y = t - lag();
     if (task < kSums) {
-      if (y <= 0) return;
-      if (!last_pass()) {
-        if (task < kComponents) add_partial(y - 1, task);
-      } else if (task < kQuarters) {
-        add_and_finish(y - 1, task);
+      if (y > 0) run_sums(task, y - 1);
+      if constexpr (kPatches) {
+        if (first_group > 0 && y >= 0 && y < rows) fetch_sums(task, y);
       }
     } else if (t + 1 < steps) {
       fetch_or_convert(task - kSums, t, centre, steps);
+    }
+  }
+  __device__ __forceinline__ void run_sums(int task, int y) const {
+    if (!last_pass()) {
+      if (task < kComponents) add_partial(y, task);
+    } else if (task < kQuarters) {
+      add_and_finish(y, task);
     }
   }
   __device__ __forceinline__ void fetch_or_convert(int task, int t, int centre, int steps) const {
@@ -173,18 +178,19 @@ struct NlmWalk {
     }
   }
 
-  // NlmQuotients::kScale / total of the lane's patches of a row.
+  // NlmQuotients::kScale / total of the lane's patches of a row. Lanes beyond the planes have no
+  // result, whatever they read.
   __device__ __forceinline__ void load_inverse(int centre, float (&inverse)[kWeights][4]) const {
     const int x =
         a.x0 + a.plan.radius + strip * a.strip_step + 4 * (threadIdx.x & 31) - a.inverse.rect.x;
-    const size_t at = static_cast<size_t>(first_row + centre) * a.inverse.stride + x;
+    const size_t at = static_cast<size_t>(first_row + centre) * a.inverse.stride +
+                      min(max(x, 0), a.inverse.rect.width - 4);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const bool inside = x + i >= 0 && x + i < a.inverse.rect.width;
+    for (int w = 0; w < kWeights; ++w) {
+      const float4 quad = __ldg(reinterpret_cast<const float4*>(a.inverse.plane(w) + at));
+      const float of[4] = {quad.x, quad.y, quad.z, quad.w};
 #pragma unroll
-      for (int w = 0; w < kWeights; ++w) {
-        inverse[w][i] = inside ? __ldg(a.inverse.plane(w) + at + i) * NlmQuotients::kScale : 0.0f;
-      }
+      for (int i = 0; i < 4; ++i) inverse[w][i] = of[i] * NlmQuotients::kScale;
     }
   }
 
@@ -208,11 +214,33 @@ struct NlmWalk {
     return a.sums + (static_cast<size_t>(first_row + y) * a.strips + strip) * kNlmColumns + column;
   }
 
+  // Copies what run_sums() adds to, asynchronously, to where the same lanes find it.
+  __device__ void fetch_sums(int task, int y) const {
+    const int lane = threadIdx.x & 31;
+    if (!last_pass()) {
+      if (task >= kComponents) return;
+      __pipeline_memcpy_async(shared.earlier + task * kNlmColumns + 4 * lane,
+                              stored_sums(y, 4 * lane) + task * a.sums_plane, sizeof(float4));
+      return;
+    }
+    if (task >= kQuarters) return;
+    const int column = task * 32 + lane;
+    const float* from = stored_sums(y, column);
+    float* to = shared.earlier + column;
+#pragma unroll
+    for (int c = 0; c < kComponents; ++c, from += a.sums_plane, to += kNlmColumns) {
+      __pipeline_memcpy_async(to, from, sizeof(float));
+    }
+  }
+
   // A warp adds all warps' sums of one component of row y, in the order of the groups.
   __device__ void add_partial(int y, int component) const {
     const int lane = threadIdx.x & 31;
     float4* stored = reinterpret_cast<float4*>(stored_sums(y, 4 * lane) + component * a.sums_plane);
-    float4 sum = first_group > 0 ? *stored : make_float4(0, 0, 0, 0);
+    const float4* const before =
+        kPatches ? reinterpret_cast<const float4*>(shared.earlier + component * kNlmColumns) + lane
+                 : stored;
+    float4 sum = first_group > 0 ? *before : make_float4(0, 0, 0, 0);
     const auto of = [&](int w) {
       return reinterpret_cast<const float4*>(partial(y, w) + component * kNlmColumns)[lane];
     };
@@ -234,12 +262,11 @@ struct NlmWalk {
   // The same of all components of 32 columns, which are the last ones.
   __device__ void add_and_finish(int y, int quarter) const {
     const int column = quarter * 32 + (threadIdx.x & 31);
-    const float* stored = stored_sums(y, column);
+    const float* const before = kPatches ? shared.earlier + column : stored_sums(y, column);
+    const size_t plane = kPatches ? kNlmColumns : a.sums_plane;
     float sum[kComponents];
 #pragma unroll
-    for (int c = 0; c < kComponents; ++c) {
-      sum[c] = first_group > 0 ? stored[c * a.sums_plane] : 0.0f;
-    }
+    for (int c = 0; c < kComponents; ++c) sum[c] = first_group > 0 ? before[c * plane] : 0.0f;
     for (int w = 0; w < groups; ++w) {
       const float* of = partial(y, w) + column;
 #pragma unroll
@@ -302,8 +329,8 @@ struct NlmWalk {
 
   // Patches with an estimate that hold pixel (x, y) of the target.
   __device__ float count_patches(int w, int x, int y) const {
-    const float* at =
-        a.inverse.plane(w) + static_cast<size_t>(first_row + y) * a.inverse.stride + x;
+    const float* at = a.inverse.plane(w) + static_cast<size_t>(first_row + y) * a.inverse.stride +
+                      (x + a.target.rect.x - a.high - a.inverse.rect.x);
     int count = 0;
     for (int i = 0; i < patch(); ++i, at += a.inverse.stride) {
       for (int k = 0; k < patch(); ++k) count += at[k] > 0.0f;

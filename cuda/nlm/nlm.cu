@@ -199,11 +199,13 @@ NlmKernel kernel_for(const NlmPlan& nlm, int channels, int chunk, bool patches) 
                                                                                     chunk);
 }
 
-// Where patch-wise means keep the patches' totals: all patches that hold a pixel of the target.
+// Where patch-wise means keep the patches' totals: all patches that hold a pixel of the target, and
+// what is missing to whole quads.
 DevicePlanes inverse_planes(const NlmPlan& nlm, const Rect& target, void* data) {
   const int extra = nlm.patch - 1, high = extra - nlm.patch / 2;
-  const Rect rect{target.x - high, target.y - high, target.width + extra, target.height + extra};
-  return {static_cast<float*>(data), weights_of(nlm), rect, (rect.width + 31) / 32 * 32};
+  const int width = 4 * ceil_div(target.width + extra + 3, 4);
+  const Rect rect{floor_to_quad(target.x - high), target.y - high, width, target.height + extra};
+  return {static_cast<float*>(data), weights_of(nlm), rect, (width + 31) / 32 * 32};
 }
 
 size_t inverse_bytes(const DevicePlanes& planes) {

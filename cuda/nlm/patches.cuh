@@ -69,6 +69,10 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
   // Weighted pixels a channel, then sums of quotients.
   static constexpr int kComponents = kChannels + kWeights;
 
+  // Displacements whose quotients wait for their place in the history: no load passes a store, so
+  // that the next displacement's would wait for them. Where registers are few, one.
+  static constexpr int kHeld = nlm_patch_warps(kPatch) > 8 ? 1 : kChunk;
+
   unsigned quotients[kChunk][kWeights][4];  // sums over the patch's height
 
   __device__ void start(const NlmArgs& a, int group) {
@@ -80,9 +84,10 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
     }
   }
 
-  // Moves the sums of one displacement on by a row.
+  // Moves the sums of one displacement on by a row. `entered`: the quotients for the history.
   __device__ __forceinline__ void add_quotients(const NlmArgs& a, const Row& row, int k,
-                                                const unsigned (&distance)[4]) {
+                                                const unsigned (&distance)[4],
+                                                uint2 (&entered)[kWeights]) {
 #pragma unroll
     for (int w = 0; w < kWeights; ++w) {
       float quotient[4];
@@ -91,11 +96,10 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
         const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
         quotient[i] = nlm_weight(curve, distance[i], this->top_of(a, w, k)) * row.inverse[w][i];
       }
-      uint2* const slot = row.history + (k * kWeights + w) * 32;
-      const uint2 before = *slot;
+      const uint2 before = row.history[(k * kWeights + w) * 32];
       const NlmQuotients entering[2] = {NlmQuotients::rounded(quotient[0], quotient[1]),
                                         NlmQuotients::rounded(quotient[2], quotient[3])};
-      *slot = {entering[0].packed(), entering[1].packed()};
+      entered[w] = {entering[0].packed(), entering[1].packed()};
       unsigned(&sum)[4] = quotients[k][w];
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
@@ -105,6 +109,12 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
             NlmQuotients::steps(entering[i].second) - NlmQuotients::steps(leaving.second);
       }
     }
+  }
+
+  __device__ static __forceinline__ void store_history(const Row& row, int k,
+                                                       const uint2 (&entered)[kWeights]) {
+#pragma unroll
+    for (int w = 0; w < kWeights; ++w) row.history[(k * kWeights + w) * 32] = entered[w];
   }
 
   __device__ __forceinline__ void sum_quotients(const NlmArgs& a, int k, int w,
@@ -131,6 +141,7 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) anchor[c] = a.anchored ? pixel[0][c] : 0.0f;
     float sum[kComponents][4] = {};
+    uint2 entered[kChunk][kWeights];
 #pragma unroll
     for (int j = 0; j < kChunk + 3; ++j) {
       const int at = this->at(j), k = j - 3;
@@ -150,7 +161,8 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
       }
 #pragma unroll
       for (int i = 0; i < 4; ++i) distance[i] = box[i] + own_area[i] + area[(k + i) & 3];
-      add_quotients(a, row, k, distance);
+      add_quotients(a, row, k, distance, entered[k]);
+      if (k >= kHeld) store_history(row, k - kHeld, entered[k - kHeld]);
 #pragma unroll
       for (int w = 0; w < kWeights; ++w) {
         sum_quotients(a, k, w, box);
@@ -166,6 +178,8 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
         }
       }
     }
+#pragma unroll
+    for (int k = kChunk - kHeld; k < kChunk; ++k) store_history(row, k, entered[k]);
     __syncthreads();  // before anybody's sums are overwritten
 #pragma unroll
     for (int c = 0; c < kComponents; ++c) {

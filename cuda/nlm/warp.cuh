@@ -88,6 +88,7 @@ struct NlmShared {
   Own* entering;      // [2][128]: -2 * the row that enters the patch
   Own* leaving;       // [2][128]: 2 * the row that leaves it
   float* partial;     // [2, patch-wise 1][warps][kComponents][128]
+  float* earlier;     // patch-wise [kComponents][128]: what the passes before left of a row
   Match* match;       // ring of match_rows, [4 * quads]
   Match* raw;         // [2][entering, leaving][128]
   uint2* history;     // [warps][NlmArgs::history]
@@ -95,7 +96,8 @@ struct NlmShared {
   __host__ __device__ static size_t bytes(const NlmArgs& a) {
     const size_t row = 4 * a.quads;
     return sizeof(Value) * (a.value_rows.rows * row + a.own_rows.rows * kNlmColumns) +
-           sizeof(Own) * 4 * kNlmColumns + sizeof(float) * partials(a) * kComponents * kNlmColumns +
+           sizeof(Own) * 4 * kNlmColumns +
+           sizeof(float) * (partials(a) + earlier_rows(a)) * kComponents * kNlmColumns +
            sizeof(Match) * (a.match_rows.rows * row + 4 * kNlmColumns) +
            sizeof(uint2) * a.warps * a.history;
   }
@@ -107,7 +109,8 @@ struct NlmShared {
     entering = reinterpret_cast<Own*>(own_values + a.own_rows.rows * kNlmColumns);
     leaving = entering + 2 * kNlmColumns;
     partial = reinterpret_cast<float*>(leaving + 2 * kNlmColumns);
-    match = reinterpret_cast<Match*>(partial + partials(a) * kComponents * kNlmColumns);
+    earlier = partial + partials(a) * kComponents * kNlmColumns;
+    match = reinterpret_cast<Match*>(earlier + earlier_rows(a) * kComponents * kNlmColumns);
     raw = match + a.match_rows.rows * row;
     history = reinterpret_cast<uint2*>(raw + 4 * kNlmColumns);
   }
@@ -115,6 +118,7 @@ struct NlmShared {
   __host__ __device__ static int partials(const NlmArgs& a) {
     return (a.history > 0 ? 1 : 2) * a.warps;
   }
+  __host__ __device__ static int earlier_rows(const NlmArgs& a) { return a.history > 0 ? 1 : 0; }
 };
 
 // The factors of a pixel's product: with itself in the window, and with `factor` times it as one's
