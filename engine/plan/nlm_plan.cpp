@@ -29,13 +29,14 @@ Curve curve_of(const Params& params, NlmNoise kind, int32_t voxels, bool colour,
 }
 
 // Match values a sigma, where the weights expect `strength` times that, with so many terms of a
-// distance.
+// distance: enough of what they expect, lest what differs by more rounds to the same value.
 double match_unit(const Params& params, const Curve& curve, double terms, double strength) {
   // The classic weights reach some five times as far.
   const double wanted = params.weights == static_cast<int32_t>(WeightRule::kClassic) ? 16.0 : 32.0;
   constexpr double kVanishes = 0.98 * kNlmVanishes;  // and room for what rounding adds
   const double reach = curve.noise + kNlmCutoff / curve.decay;
-  return std::min(wanted, std::sqrt(kVanishes / (reach * terms)) / strength);
+  return std::min(wanted / std::min(strength, 1.0),
+                  std::sqrt(kVanishes / (reach * terms)) / strength);
 }
 
 // What of luma's or chroma's noise the weights expect.
