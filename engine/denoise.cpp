@@ -18,6 +18,7 @@
 #include "engine/noise/impulses.h"
 #include "engine/noise/model.h"
 #include "engine/noise/picture_range.h"
+#include "engine/noise/volume_noise.h"
 #include "engine/params/params.h"
 #include "engine/plan/make_plan.h"
 #include "engine/plan/make_volume_plan.h"
@@ -387,6 +388,16 @@ Status Engine::denoise_volume(const Params& params, int32_t depth,
   return status;
 }
 
+std::vector<int32_t> measured_layers(int32_t count) {
+  constexpr int32_t kMeasuredLayers = 9;
+  const int32_t measured = std::min(count, kMeasuredLayers);
+  std::vector<int32_t> layers;
+  for (int32_t i = 0; i < measured; ++i) {
+    layers.push_back(static_cast<int32_t>((int64_t{2} * i + 1) * count / (2 * measured)));
+  }
+  return layers;
+}
+
 Status Engine::volume_noise(const Params& params, std::span<const ConstImage> layers,
                             const Callbacks& callbacks, NoiseModel& noise, double* seconds) {
   const Stopwatch watch;
@@ -408,7 +419,7 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
       measured.push_back(layers[z]);
     }
     if (params.auto_sigma) {
-      noise = estimate_volume_noise(layers, static_cast<NoiseKind>(params.noise), impl_->pool,
+      noise = estimate_volume_noise(measured, static_cast<NoiseKind>(params.noise), impl_->pool,
                                     callbacks);
     }
     noise.range = picture_range(measured);

@@ -48,14 +48,7 @@ std::span<const ConstImage> middle(std::span<const ConstImage> layers, int32_t c
 
 std::vector<ConstImage> parts_at(std::span<const ConstImage> layers, const SampleTile& tile) {
   std::vector<ConstImage> parts;
-  for (const ConstImage& layer : layers) {
-    parts.push_back({layer.format,
-                     tile.width,
-                     tile.height,
-                     {0, 0, tile.width, tile.height},
-                     pixel_at(layer, tile.x, tile.y),
-                     layer.row_bytes});
-  }
+  for (const ConstImage& layer : layers) parts.push_back(part_of(layer, tile));
   return parts;
 }
 

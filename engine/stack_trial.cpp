@@ -112,10 +112,7 @@ class Trial {
       : first_(std::max(0, z - kReach)), at_(z - first_), pool_(pool) {
     const int32_t end = std::min(static_cast<int32_t>(layers.size()), z + kReach + 1);
     for (int32_t l = first_; l < end; ++l) {
-      const Rect all{0, 0, tile.width, tile.height};
-      parts_.push_back(two_pictures({layers[l].format, tile.width, tile.height, all,
-                                     pixel_at(layers[l], tile.x, tile.y), layers[l].row_bytes},
-                                    noise, seed_of(l, tile), pool));
+      parts_.push_back(two_pictures(part_of(layers[l], tile), noise, seed_of(l, tile), pool));
     }
     for (const TwoPictures& part : parts_) sources_.push_back(part.first.image());
   }
@@ -127,7 +124,8 @@ class Trial {
     params.method = static_cast<int32_t>(Method::kNlm);
     params.device = "cpu";
     noise.nlm_way = way;
-    FloatPicture result = parts_.front().first;
+    const ConstImage& source = sources_.front();
+    FloatPicture result(source.format.colours(), source.width, source.height, source.rect);
     const MutableImage target = result.writable();
     const auto count = static_cast<int32_t>(parts_.size());
     run(params, std::min(kDepth, count - 1), noise,

@@ -6,8 +6,6 @@
 #include "denoise.h"
 #include "engine/backends/tile_scheduler.h"
 #include "engine/boundary/volume_plan.h"
-#include "engine/noise/model.h"
-#include "thread_pool.h"
 
 namespace grainless {
 
@@ -43,15 +41,5 @@ class VolumeWork final : public TileWork {
   std::vector<AbiLayer> sources_;
   std::vector<MutableImage> targets_;
 };
-
-// Sigma of luma on which at least half of the layers agree.
-double most_agreed(const std::vector<NoiseModel>& found);
-// Of layers' own models, the mean of those that found no more: one that did took texture for noise.
-NoiseModel mean_noise(const std::vector<NoiseModel>& found, double most);
-
-// The mean of what the measured_layers() say of their noise; white where most of them are, and as
-// sure as the least sure of them.
-NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind kind,
-                                 ThreadPool& pool, const Callbacks& callbacks);
 
 }  // namespace grainless

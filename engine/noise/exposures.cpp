@@ -56,8 +56,7 @@ double apart_by_end(const Lightness& both) {
   return white ? mean_of(at_high) - mean_of(below) : mean_of(above) - mean_of(at_low);
 }
 
-}  // namespace
-
+// Of a layer's pixels, those whose noise is cut off.
 double share_cut_off(const Sample& sample) {
   int64_t valid = 0, cut_off = 0;
   for (const SampleTile& tile : sample.tiles) {
@@ -69,6 +68,21 @@ double share_cut_off(const Sample& sample) {
   return valid > 0 ? static_cast<double>(cut_off) / static_cast<double>(valid) : 0;
 }
 
+bool found_none(const NoiseModel& noise) {
+  return std::all_of(noise.sigma[0], noise.sigma[0] + noise.channels,
+                     [](float sigma) { return sigma == 0; });
+}
+
+// As of exposures in a row those are that were too long.
+bool is_cut_off(const NoiseModel& noise, const Sample& sample) {
+  constexpr double kMostly = 0.5;
+  const bool sure =
+      noise.confidence == Confidence::kMeasured || noise.confidence == Confidence::kLittle;
+  return !sure && share_cut_off(sample) > kMostly;
+}
+
+}  // namespace
+
 bool may_show_same_scene(const Sample& a, const Sample& b) {
   const Lightness both = lightness_of(a, b);
   if (both.a.empty()) return false;
@@ -77,6 +91,29 @@ bool may_show_same_scene(const Sample& a, const Sample& b) {
   if (of_a <= kPlain * square_a || of_b <= kPlain * square_b) return true;
   return covariance(both.a, both.b) >= kLeastCorrelation * std::sqrt(of_a * of_b) ||
          apart_by_end(both) >= kLeastApart * std::sqrt(of_a);
+}
+
+void leave_out_mute(std::vector<NoiseModel>& found, std::vector<Sample>& samples) {
+  std::vector<Sample*> sure;
+  std::vector<size_t> mute;
+  size_t told = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const bool cut_off = is_cut_off(found[i], samples[i]);
+    told += cut_off ? 0 : 1;
+    if (found[i].confidence == Confidence::kMeasured) sure.push_back(&samples[i]);
+    const bool nothing = found[i].confidence == Confidence::kTooSmall && found_none(found[i]);
+    if (cut_off || nothing) mute.push_back(i);
+  }
+  if (2 * sure.size() < told) return;
+  std::erase_if(mute, [&](size_t i) {
+    return std::none_of(sure.begin(), sure.end(), [&](const Sample* sample) {
+      return may_show_same_scene(*sample, samples[i]);
+    });
+  });
+  for (auto i = mute.rbegin(); i != mute.rend(); ++i) {
+    found.erase(found.begin() + static_cast<ptrdiff_t>(*i));
+    samples.erase(samples.begin() + static_cast<ptrdiff_t>(*i));
+  }
 }
 
 }  // namespace grainless

@@ -199,6 +199,15 @@ int32_t count_state(const SampleTile& tile, int32_t x, int32_t y, int32_t side, 
   return count;
 }
 
+ConstImage part_of(const ConstImage& image, const SampleTile& tile) {
+  return {image.format,
+          tile.width,
+          tile.height,
+          {0, 0, tile.width, tile.height},
+          pixel_at(image, tile.x, tile.y),
+          image.row_bytes};
+}
+
 uint8_t states_of(const SampleTile& tile) {
   uint8_t states = 0;
   for (const uint8_t state : tile.state) states = static_cast<uint8_t>(states | state);

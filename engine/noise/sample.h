@@ -34,6 +34,9 @@ struct SampleTile {
   int32_t height_at(int32_t level) const { return height >> level; }
 };
 
+// The tile's part of an image, as an image of its own.
+ConstImage part_of(const ConstImage& image, const SampleTile& tile);
+
 struct Sample {
   int32_t channels = 0;
   double clipped_share = 0.1;  // of a square's pixels: more than this and it is left out

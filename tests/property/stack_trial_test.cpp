@@ -268,8 +268,7 @@ TEST(BracketedLayers, ThoseThatAreCutOffTellNothingOfTheOthersNoise) {
   }
 }
 
-// A page of letters among photographs, too small to tell: it is none of theirs, and speaks for
-// none.
+// A page of letters among photographs is none of theirs.
 TEST(BracketedLayers, WhatShowsAnotherSceneSpeaksForItself) {
   Stack stack = slides(1, 3);
   for (TestImage& layer : stack.noisy) {
@@ -305,9 +304,42 @@ TEST(BracketedLayers, ASceneIsKnownAgain) {
   EXPECT_TRUE(same(one, exposed(3, 40)));    // next to nothing is left
   EXPECT_TRUE(same(one, exposed(2, -280)));  // nor of this
   EXPECT_TRUE(same(one, exposed(9, 255)));   // all is white
+  TestImage stained = exposed(0.5f, 60);     // its black tells nothing of the other's
+  for (int32_t i = 0; i < 8 * 8; ++i) stained.set(40 + i % 8, 40 + i / 8, 0, 0);
+  EXPECT_TRUE(same(one, stained));
   EXPECT_FALSE(same(one, exposed(-1, 255)));
   EXPECT_FALSE(same(one, page_of_letters()));
   EXPECT_FALSE(same(one, noisy(scene(1, 2), 2)));
+}
+
+NoiseModel told(Confidence confidence, float sigma) {
+  NoiseModel noise;
+  noise.channels = 1;
+  noise.confidence = confidence;
+  noise.sigma[0][0] = sigma;
+  return noise;
+}
+
+// Only where most of those that can tell surely do, and of the same scene.
+TEST(BracketedLayers, TheMuteAreLeftOutOfWhatIsSurelyTold) {
+  ThreadPool pool(1);
+  const TestImage one = noisy(scene(1, 1), 1);
+  const NoiseModel sure = told(Confidence::kMeasured, kSigma);
+  const NoiseModel unsure = told(Confidence::kUnsure, kSigma);
+  const NoiseModel mute = told(Confidence::kTooSmall, 0);
+  const auto left = [&](const std::vector<NoiseModel>& models, const TestImage& last) {
+    std::vector<NoiseModel> found = models;
+    std::vector<Sample> samples(found.size(), take_sample(one.view(), pool, {}));
+    samples.back() = take_sample(last.view(), pool, {});
+    leave_out_mute(found, samples);
+    EXPECT_EQ(samples.size(), found.size());
+    return found.size();
+  };
+  EXPECT_EQ(left({sure, mute}, one), 1U);
+  EXPECT_EQ(left({sure, mute}, page_of_letters()), 2U);
+  EXPECT_EQ(left({mute, sure, unsure, sure}, one), 3U);
+  EXPECT_EQ(left({sure, unsure, mute}, one), 3U);
+  EXPECT_EQ(left({sure, told(Confidence::kTooSmall, 2)}, one), 2U);
 }
 
 }  // namespace

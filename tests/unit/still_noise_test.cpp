@@ -11,8 +11,8 @@
 #include "engine/noise/layer_tones.h"
 #include "engine/noise/sample.h"
 #include "engine/noise/tone_profile.h"
+#include "engine/noise/volume_noise.h"
 #include "engine/plan/fusion_plan.h"
-#include "engine/volume.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
