@@ -8,8 +8,8 @@
 namespace grainless {
 namespace {
 
-constexpr int32_t kSide = kLeftSide;   // of a block
-constexpr double kMostClipped = 0.02;  // share of its pixels
+constexpr int32_t kSide = kLeftSide;                        // of a block
+constexpr double kMostClipped = 0.02, kMuchClipped = 0.25;  // shares of its pixels
 
 // The block's mean luma, and how much its parts differ.
 double tone_of(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y, double& structure) {
@@ -184,8 +184,11 @@ LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart a
         if (count_state(other, x, y, kSide, kInvalid) > 0) continue;
         count_cells(one, other, x, y, pair);
         pair.blocks.push_back(block_of(one, other, a.channels, x, y));
-        pair.blocks.back().clipped = !measurable(one, x, y, kSide, kMostClipped) ||
-                                     !measurable(other, x, y, kSide, kMostClipped);
+        const auto clipped = [&](double share) {
+          return !measurable(one, x, y, kSide, share) || !measurable(other, x, y, kSide, share);
+        };
+        pair.blocks.back().clipped = clipped(kMostClipped);
+        pair.blocks.back().cut_off = clipped(kMuchClipped);
         squares.judge(a, b, t, x, y, pair.blocks.back());
       }
     }

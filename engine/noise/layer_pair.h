@@ -14,7 +14,8 @@ namespace grainless {
 struct PairBlock {
   int32_t tone;       // of kNoiseTones, by the luma of both
   SquareState state;  // of the square that holds it; unknown where none does
-  bool clipped;       // some of its noise is cut off in either layer
+  bool clipped;       // some of its noise is cut off in either layer,
+  bool cut_off;       // much of it
   double structure;   // variance of luma's means of 4 x 4 pixels
   double variance[kSampleLevels][kMaxChannels];  // of the difference, halved
   bool traced;                                   // its square's displacement is known

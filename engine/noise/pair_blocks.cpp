@@ -38,6 +38,12 @@ double median_of(Blocks::const_iterator first, Blocks::const_iterator end, const
   return median(std::move(values));
 }
 
+bool mostly_cut_off(const Blocks& blocks) {
+  const auto cut_off = std::count_if(blocks.begin(), blocks.end(),
+                                     [](const PairBlock* block) { return block->cut_off; });
+  return 2 * static_cast<size_t>(cut_off) > blocks.size();
+}
+
 }  // namespace
 
 Tones tones_of(const LayerPair& pair, const std::function<bool(const PairBlock&)>& wanted) {
@@ -76,14 +82,17 @@ bool mostly_clipped(const Blocks& blocks) {
 
 Blocks calmest_blocks(const std::vector<LayerPair>& pairs, double sigma) {
   std::vector<Blocks> found;
-  size_t most = 0;
   for (const LayerPair& pair : pairs) {
     found.push_back(traced_blocks(pair, sigma));
-    most = std::max(most, found.back().size());
+    if (found.back().size() < kFewestBlocks) found.pop_back();
   }
+  if (!std::all_of(found.begin(), found.end(), mostly_cut_off))
+    std::erase_if(found, mostly_cut_off);
+  size_t most = 0;
+  for (const Blocks& blocks : found) most = std::max(most, blocks.size());
   Blocks calmest;
   for (Blocks& blocks : found) {
-    if (blocks.size() < kFewestBlocks || 2 * blocks.size() < most) continue;
+    if (2 * blocks.size() < most) continue;
     if (calmest.empty() ||
         left_of(blocks, 0, 0, kMostBlocks) < left_of(calmest, 0, 0, kMostBlocks)) {
       calmest = std::move(blocks);

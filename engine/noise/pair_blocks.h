@@ -41,7 +41,8 @@ bool is_steady(const Blocks& blocks, double most);
 bool mostly_clipped(const Blocks& blocks);
 
 // Those of the pair of which least is left: others have moved in more ways. Of most of the blocks,
-// so that they tell of the whole picture.
+// so that they tell of the whole picture; not of exposures whose noise is cut off, where there are
+// others.
 Blocks calmest_blocks(const std::vector<LayerPair>& pairs, double sigma);
 
 // Whether what displacements leave is noise: no change of light, no scattered dots, hardly stronger

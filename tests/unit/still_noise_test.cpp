@@ -9,6 +9,7 @@
 
 #include "engine/noise/estimate.h"
 #include "engine/noise/layer_tones.h"
+#include "engine/noise/pair_blocks.h"
 #include "engine/noise/sample.h"
 #include "engine/noise/tone_profile.h"
 #include "engine/noise/volume_noise.h"
@@ -926,6 +927,27 @@ TEST(StillNoise, OneOtherLayerAmongManyIsEnough) {
   layers[1] = texture(2 * kSide);
   add_noise(layers[1], 30, 20);
   EXPECT_FALSE(still_noise_of(layers).between.known);
+}
+
+// Exposures that are cut off leave the least of their noise, and tell nothing of the others'.
+TEST(PairBlocks, TheCalmestPairIsNotOneThatIsCutOff) {
+  const auto pair_of = [](double variance, size_t cut_off) {
+    LayerPair pair;
+    for (size_t i = 0; i < 2 * kFewestBlocks; ++i) {
+      PairBlock block{};
+      block.traced = true;
+      block.cut_off = i < cut_off;
+      block.variance[0][0] = block.left.variance[0][0] = variance;
+      pair.blocks.push_back(block);
+    }
+    return pair;
+  };
+  const auto least = [](const std::vector<LayerPair>& pairs) {
+    return left_of(calmest_blocks(pairs, 10), 0, 0, kMostBlocks);
+  };
+  EXPECT_EQ(least({pair_of(100, 0), pair_of(25, 2 * kFewestBlocks), pair_of(120, 0)}), 100);
+  EXPECT_EQ(least({pair_of(100, 0), pair_of(25, kFewestBlocks / 2)}), 25);  // a few places are
+  EXPECT_EQ(least({pair_of(25, 2 * kFewestBlocks), pair_of(36, 2 * kFewestBlocks)}), 25);  // all
 }
 
 }  // namespace
