@@ -13,10 +13,10 @@ using namespace grainless;
 namespace {
 
 // In a volume every pixel has up to 63 x 63 x 31 neighbours, each with a patch of up to 16 x 16 x
-// 16: wide windows and large patches are tried with few layers and pixels, lest an input costs a
-// minute.
+// 16, and the Shapiro-Wilk test sorts each of a picture's: wide windows and large patches are tried
+// with few layers and pixels, lest an input costs a minute.
 constexpr int32_t kMostSide = 16, kMostVolumeSide = 6, kWideVolumeSide = 2;
-constexpr double kMostDifferences = 1e6;  // a pixel
+constexpr double kMostDifferences = 1e6, kMostSorted = 1e5;  // a pixel
 
 double differences(const Params& params, int32_t depth) {
   const int32_t layers = 2 * depth + 1;
@@ -31,6 +31,8 @@ int32_t affordable_depth(const Params& params) {
 }
 
 int32_t affordable_side(const Params& params) {
+  const bool sorts = params.depth == 0 && params.method == static_cast<int32_t>(Method::kSwNlm);
+  if (sorts) return differences(params, 0) > kMostSorted ? kMostVolumeSide : kMostSide;
   const bool volume = params.depth > 0 && params.method == static_cast<int32_t>(Method::kNlm);
   if (!volume) return kMostSide;
   return differences(params, params.depth) > kMostDifferences ? kWideVolumeSide : kMostVolumeSide;
