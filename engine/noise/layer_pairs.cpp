@@ -132,6 +132,14 @@ bool move_together(const std::vector<LayerPair>& pairs) {
   return more + 1 >= LayerPair::kFewestSure && all.agrees();
 }
 
+bool differ_in_sharpness(const Pairs& pairs) {
+  const auto any = [](const std::vector<LayerPair>& some) {
+    return std::any_of(some.begin(), some.end(),
+                       [](const LayerPair& pair) { return pair.differs_in_sharpness(); });
+  };
+  return any(pairs.near) || any(pairs.far) || any(pairs.ends);
+}
+
 int32_t reach_of(const std::vector<Sample>& samples, double known, bool still,
                  const std::vector<bool>& squares, Pairs& pairs) {
   const auto layers = static_cast<int32_t>(samples.size());

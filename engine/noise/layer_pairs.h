@@ -25,6 +25,9 @@ Pairs compare_all(const std::vector<Sample>& samples, double known, bool average
 // Fine texture that moves differs as evenly as noise does; what it differs by is explained.
 bool has_moved(const LayerPair& pair);
 
+// As in a series of focus, whose mean is blurred where noise hides by how much.
+bool differ_in_sharpness(const Pairs& pairs);
+
 // At least half of the pairs.
 bool mostly_still(const std::vector<LayerPair>& pairs);
 

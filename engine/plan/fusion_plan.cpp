@@ -52,7 +52,7 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
   const bool told = noise.still && noise.told_tones > 0;
   const NoiseModel seen = noise.between.known && !told ? between_layers(noise) : noise;
   for (int32_t t = 0; t < kNoiseTones; ++t) plan.tones[t] = 1 / seen.layer_tones[t];
-  const double counted = still ? kStillShare : 1;
+  const double counted = still && !noise.between.in_sharpness ? kStillShare : 1;
   for (int32_t c = 0; c < channels; ++c) {
     const int32_t from = std::min(c, noise.channels - 1);
     const double wanted = params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;

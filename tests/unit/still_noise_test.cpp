@@ -157,6 +157,38 @@ TEST(StillNoise, NotOfLayersOfWhichSomeAreSharper) {
   EXPECT_LE(noise.sigma[0][0], 2);
 }
 
+// So much noise that most squares seem to stand still.
+TEST(StillNoise, OfASeriesOfFocusIsEachLayersOwnWhereThatIsSure) {
+  TestImage scene = texture();
+  add_noise(scene, 8, 1);
+  std::vector<TestImage> layers{scene, scene, out_of_focus(scene)};
+  for (size_t z = 0; z < layers.size(); ++z) add_noise(layers[z], 12, static_cast<uint32_t>(z + 2));
+  for (const bool white : {true, false}) {
+    NoiseModel noise = white_noise(3, 12);
+    noise.white[0] = white;
+    const NoiseModel found = measured(layers, noise);
+    EXPECT_EQ(found.between.known, !white);
+    EXPECT_TRUE(found.between.in_sharpness);
+  }
+  layers.back() = scene;
+  add_noise(layers.back(), 12, 4);
+  const NoiseModel same = measured(layers, white_noise(3, 12));
+  EXPECT_TRUE(same.between.known);
+  EXPECT_FALSE(same.between.in_sharpness);
+}
+
+// What is more than that noise counts in full, then.
+TEST(StillNoise, OfASeriesOfFocusForgivesNothing) {
+  NoiseModel noise = white_noise(3, 5);
+  noise.between.known = true;
+  std::fill_n(&noise.between.sigma[0][0], kMaxLevels * kMaxChannels, 10.0f);
+  const auto gain = [&](bool in_sharpness) {
+    noise.between.in_sharpness = in_sharpness;
+    return make_fusion_plan(Params{}, 1, 3, noise).gain[0][0];
+  };
+  EXPECT_FLOAT_EQ(gain(true), 2 * gain(false));
+}
+
 // A dithered picture among others.
 TEST(StillNoise, NotMoreThanALayerVariesBy) {
   std::vector<TestImage> layers(3, TestImage(kFormat, kSide, kSide));
