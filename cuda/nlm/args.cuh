@@ -16,9 +16,9 @@ inline constexpr int kNlmColumns = 128;  // of a strip: 32 lanes, a quad of 4 co
 // and 11.8, 12 warps with chunks of 11 21.5 and 14.4, two blocks of 8 warps 18.5 and 12.2.
 inline constexpr int kNlmWarps = 16;
 // The same patch-wise, with more registers each (patches.cuh); larger patches leave shared memory
-// for 8, or fewer. `patch`: of the kernel, 0: any.
-constexpr int nlm_patch_warps(int patch) {
-  return patch > 0 && patch < 9 ? 12 : 8;
+// for 8, or fewer, and two weights want the registers. `patch`: of the kernel, 0: any.
+constexpr int nlm_patch_warps(int patch, int weights) {
+  return patch > 0 && patch < 9 && weights == 1 ? 12 : 8;
 }
 // Horizontal displacements whose column sums a lane can hold; the window's side is cut into chunks
 // of the size that leaves the least over.

@@ -340,8 +340,8 @@ struct NlmWalk {
 };
 
 template <int kPatch, int kChannels, int kWeights, int kChunk, bool kPatches>
-__global__ void __launch_bounds__(32 * (kPatches ? nlm_patch_warps(kPatch) : kNlmWarps), 1)
-    nlm_kernel(const NlmArgs a) {
+__global__ void __launch_bounds__(32 * (kPatches ? nlm_patch_warps(kPatch, kWeights) : kNlmWarps),
+                                  1) nlm_kernel(const NlmArgs a) {
   extern __shared__ uint4 memory[];
   using Walk = NlmWalk<kPatch, kChannels, kWeights, kChunk, kPatches>;
   const int block = a.first_block + blockIdx.x;

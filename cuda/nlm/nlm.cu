@@ -143,7 +143,7 @@ size_t choose_warps(int channels, int weights, bool patches, size_t limit, NlmAr
   a.own_rows = NlmRing(3 + (patches ? a.low : 0));  // to the row being finished
   a.history = patches ? a.plan.patch * a.chunk * weights * 32 : 0;
   const int kernel_patch = a.plan.patch % 2 != 0 && a.plan.patch <= 9 ? a.plan.patch : 0;
-  for (int most = patches ? nlm_patch_warps(kernel_patch) : kNlmWarps;; --most) {
+  for (int most = patches ? nlm_patch_warps(kernel_patch, weights) : kNlmWarps;; --most) {
     a.warps = ceil_div(a.groups, ceil_div(a.groups, most));
     const int dys = std::min(2 * a.plan.radius + 1, (a.warps + 2 * a.chunks - 2) / a.chunks);
     a.value_rows = NlmRing(dys + 1 + (patches ? a.low : 0));

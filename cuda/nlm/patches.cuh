@@ -70,8 +70,10 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
   static constexpr int kComponents = kChannels + kWeights;
 
   // Displacements whose quotients wait for their place in the history: no load passes a store, so
-  // that the next displacement's would wait for them. Where registers are few, one.
-  static constexpr int kHeld = nlm_patch_warps(kPatch) > 8 ? 1 : kChunk;
+  // that the next displacement's would wait for them. Fewer where registers are few.
+  static constexpr int kHeld = nlm_patch_warps(kPatch, kWeights) > 8 ? 1
+                               : kWeights > 1                        ? 3
+                                                                     : kChunk;
 
   unsigned quotients[kChunk][kWeights][4];  // sums over the patch's height
 

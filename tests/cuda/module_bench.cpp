@@ -25,6 +25,7 @@ struct Case {
   Method method;
   int32_t search, patch;
   Quality quality = Quality::kNormal;
+  double chroma = 100;
 };
 
 constexpr PixelFormat kGrey{Component::kFloat, 1}, kColour{Component::kFloat, 3},
@@ -45,6 +46,10 @@ constexpr Case kCases[] = {
     {"nlm-24mp-grey", 6000, 4000, kGrey, Method::kNlm, 0, 0},
     {"nlm-fast-24mp-rgb8", 6000, 4000, kColour8, Method::kNlm, 0, 0, Quality::kFast},
     {"nlm-800x600-rgb8", 800, 600, kColour8, Method::kNlm, 0, 0},
+    {"nlm-apart-24mp-rgb8", 6000, 4000, kColour8, Method::kNlm, 0, 0, Quality::kNormal, 200},
+    {"nlm-apart-high-24mp-rgb8", 6000, 4000, kColour8, Method::kNlm, 0, 0, Quality::kHigh, 200},
+    // As a camera's noise is taken out.
+    {"nlm-camera-24mp-rgb8", 6000, 4000, kColour8, Method::kNlm, 0, 5, Quality::kHigh, 200},
     {"sw-nlm-512x512-grey-21-7", 512, 512, kGrey, Method::kSwNlm, 21, 7},
     {"sw-nlm-512x512-grey-21-5", 512, 512, kGrey, Method::kSwNlm, 21, 5},
     {"sw-nlm-512x512-grey-21-9", 512, 512, kGrey, Method::kSwNlm, 21, 9},
@@ -100,6 +105,7 @@ void time_case(const AbiBackend& table, AbiSession* session, const Case& c, int 
   params.search = c.search;
   params.patch = c.patch;
   params.quality = static_cast<int32_t>(c.quality);
+  params.chroma = c.chroma;
   const Plan plan = make_plan(params, c.format, white_noise(c.format.colours(), 20.0f));
   const std::vector<uint8_t> source = picture(c);
   std::vector<uint8_t> target(source.size());
