@@ -87,12 +87,9 @@ double squared_distance(const FloatPicture& picture, const Planes& planes, Threa
 }
 
 bool can_try(std::span<const ConstImage> layers, const NoiseModel& noise) {
-  const bool white =
-      std::all_of(noise.white, noise.white + noise.channels, [](bool is) { return is; });
   const bool even =
       noise.bend.enabled == 0 && !noise.alone.known && noise.unevenness <= kMostUneven;
-  return layers.size() > 1 && white && even && noise.confidence == Confidence::kMeasured &&
-         !noise.between.known && !noise.toned;
+  return layers.size() > 1 && surely_white(noise) && even && !noise.between.known && !noise.toned;
 }
 
 // That of the first pictures.

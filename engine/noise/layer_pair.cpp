@@ -183,13 +183,13 @@ LayerPair compare_layers(const Sample& a, const Sample& b, double known, Apart a
         if (count_state(one, x, y, kSide, kInvalid) > 0) continue;
         if (count_state(other, x, y, kSide, kInvalid) > 0) continue;
         count_cells(one, other, x, y, pair);
-        pair.blocks.push_back(block_of(one, other, a.channels, x, y));
+        PairBlock& block = pair.blocks.emplace_back(block_of(one, other, a.channels, x, y));
         const auto clipped = [&](double share) {
           return !measurable(one, x, y, kSide, share) || !measurable(other, x, y, kSide, share);
         };
-        pair.blocks.back().clipped = clipped(kMostClipped);
-        pair.blocks.back().cut_off = clipped(kMuchClipped);
-        squares.judge(a, b, t, x, y, pair.blocks.back());
+        block.clipped = clipped(kMostClipped);
+        block.cut_off = block.clipped && clipped(kMuchClipped);
+        squares.judge(a, b, t, x, y, block);
       }
     }
   }

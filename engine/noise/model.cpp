@@ -48,6 +48,11 @@ std::string confidence_text(Confidence confidence) {
   return {};
 }
 
+bool surely_white(const NoiseModel& noise) {
+  return noise.confidence == Confidence::kMeasured &&
+         std::all_of(noise.white, noise.white + noise.channels, [](bool white) { return white; });
+}
+
 float sigma_at(const NoiseModel& noise, int32_t channel, float brightness) {
   const float sigma = noise.sigma[0][channel];
   if (noise.bend.enabled == 0) return sigma;

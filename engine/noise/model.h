@@ -135,6 +135,9 @@ struct NoiseModel {
   NlmWay nlm_way = NlmWay::kUntold;
 };
 
+// Measured for sure, and white in all channels.
+bool surely_white(const NoiseModel& noise);
+
 // Sigma of a channel in colours as they are, at a brightness 0..255: that of bent colours over the
 // curve's slope there.
 float sigma_at(const NoiseModel& noise, int32_t channel, float brightness);

@@ -38,10 +38,14 @@ double median_of(Blocks::const_iterator first, Blocks::const_iterator end, const
   return median(std::move(values));
 }
 
+bool mostly(const Blocks& blocks, bool PairBlock::* what) {
+  const auto such = std::count_if(blocks.begin(), blocks.end(),
+                                  [&](const PairBlock* block) { return block->*what; });
+  return 2 * static_cast<size_t>(such) > blocks.size();
+}
+
 bool mostly_cut_off(const Blocks& blocks) {
-  const auto cut_off = std::count_if(blocks.begin(), blocks.end(),
-                                     [](const PairBlock* block) { return block->cut_off; });
-  return 2 * static_cast<size_t>(cut_off) > blocks.size();
+  return mostly(blocks, &PairBlock::cut_off);
 }
 
 }  // namespace
@@ -75,9 +79,7 @@ bool is_steady(const Blocks& blocks, double most) {
 }
 
 bool mostly_clipped(const Blocks& blocks) {
-  const auto clipped = std::count_if(blocks.begin(), blocks.end(),
-                                     [](const PairBlock* block) { return block->clipped; });
-  return 2 * static_cast<size_t>(clipped) > blocks.size();
+  return mostly(blocks, &PairBlock::clipped);
 }
 
 Blocks calmest_blocks(const std::vector<LayerPair>& pairs, double sigma) {
@@ -86,8 +88,8 @@ Blocks calmest_blocks(const std::vector<LayerPair>& pairs, double sigma) {
     found.push_back(traced_blocks(pair, sigma));
     if (found.back().size() < kFewestBlocks) found.pop_back();
   }
-  if (!std::all_of(found.begin(), found.end(), mostly_cut_off))
-    std::erase_if(found, mostly_cut_off);
+  const bool all = std::all_of(found.begin(), found.end(), mostly_cut_off);
+  if (!all) std::erase_if(found, mostly_cut_off);
   size_t most = 0;
   for (const Blocks& blocks : found) most = std::max(most, blocks.size());
   Blocks calmest;

@@ -278,11 +278,6 @@ bool differ_by_more_than_noise(const std::vector<Sample>& samples, const NoiseMo
   return sigma * sigma > kClearly * variance_of_calmest_layer(samples);
 }
 
-bool is_sure_and_white(const NoiseModel& noise) {
-  return noise.confidence == Confidence::kMeasured &&
-         std::all_of(noise.white, noise.white + noise.channels, [](bool white) { return white; });
-}
-
 // By what layers differ by.
 void measure_differences(const std::vector<Sample>& samples, const NoiseModel* sure,
                          NoiseModel& noise) {
@@ -301,9 +296,8 @@ void measure_differences(const std::vector<Sample>& samples, const NoiseModel* s
   }
   // Of a series of focus each layer's own noise, where it is known, says best what is more than it.
   const bool sharper = differ_in_sharpness(pairs);
-  const int32_t reach = sharper && is_sure_and_white(noise)
-                            ? 0
-                            : reach_of(samples, known, noise.still, squares, pairs);
+  const int32_t reach =
+      sharper && surely_white(noise) ? 0 : reach_of(samples, known, noise.still, squares, pairs);
   if (reach > 0) measure_between(pairs.near, noise);
   noise.between.reach = reach;
   noise.between.in_sharpness = sharper;
