@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "cuda/frame/method.cuh"
@@ -40,22 +41,34 @@ static_assert(kNlmRowSide % kNlmTeam == 0);
 // are 0 (set_nlm_weights()). So no distance needs to be converted.
 inline constexpr unsigned kNlmBias = 0x3f000000;
 
-// Interleaved pixels of the padded planes. Sums of match values' products are modulo 2^32. `area`
-// is the sum of squares of the match values over the patch and all channels and half of kNlmBias,
-// bits of an unsigned int.
+// Interleaved pixels of the padded planes. Sums of match values' products are modulo 2^32.
 template <int kChannels>
 struct NlmPixel;
 template <>
 struct NlmPixel<1> {
   using Match = unsigned;
   using Own = unsigned;  // a match value times 2 or -2
-  using Value = float2;  // y, area
 };
 template <>
 struct NlmPixel<3> {
-  using Match = uint2;   // y + kNlmLift | u << 16, v
-  using Own = uint4;     // scaled()
-  using Value = float4;  // y, u, v, area
+  using Match = uint2;  // y + kNlmLift | u << 16, v
+  using Own = uint4;    // scaled()
+};
+// What is summed of pixels, kSummed channels, with their patches' areas: the sum of squares of the
+// match values over the patch and all channels and half of kNlmBias, bits of an unsigned int.
+template <int kSummed>
+struct NlmValue;
+template <>
+struct NlmValue<0> {
+  using Type = unsigned;  // area
+};
+template <>
+struct NlmValue<1> {
+  using Type = float2;  // y, area
+};
+template <>
+struct NlmValue<3> {
+  using Type = float4;  // y, u, v, area
 };
 
 // w = 2^min(top, offset - slope * (1/2 + D 2^-24)). All weights carry one factor, such that what
@@ -79,15 +92,21 @@ struct NlmRing {
 #endif
 };
 
+enum class NlmWalkKind {
+  kPixels,  // pixel-wise means
+  kTotals,  // patch-wise, the first walk
+  kPatches  // patch-wise, the second
+};
+
 // Padded planes: pixel (column, row) is the image's (x0 + column, y0 + row), reflected. Strip s has
 // the columns x0 + radius + s * strip_step + 0..127, of which the first and last `lead` only serve
 // their neighbours. Quads start at absolute multiples of 4.
 //
-// Patch-wise there are two walks. The first one's target is one plane a weight, `totals` is 1: it
-// gets 1 / (sum of a patch's weights, the centre's with them), 0 where there is none. These planes
-// are the second one's `inverse`: whole quads, from the one with the target's first pixel less
-// `high` both ways.
+// Patch-wise there are two walks. The first one's target is one plane a weight: it gets 1 / (sum of
+// a patch's weights, the centre's with them), 0 where there is none. These planes are the second
+// one's `inverse`: whole quads, from the one with the target's first pixel less `high` both ways.
 struct NlmArgs {
+  NlmWalkKind kind;
   const void* match;
   const void* values;
   int pitch;          // elements from row to row
@@ -112,8 +131,12 @@ struct NlmArgs {
   float* sums;            // partial sums between passes over the displacements
   size_t sums_plane;      // floats a component: [row][strip][128]; by rows.cuh as nlm_row_sums()
   DevicePlanes source, target;
-  int totals;
   DevicePlanes inverse;
+
+  // Whether a walk is one of rows.cuh.
+  __host__ __device__ bool by_rows() const { return chunk == kNlmRowSide; }
+  // Whether `values` are areas alone, of one unsigned int: NlmValue<0>.
+  __host__ __device__ bool only_areas() const { return by_rows() && kind == NlmWalkKind::kTotals; }
 };
 
 // Fills match and values from source. prepare.cu.
@@ -124,11 +147,19 @@ using NlmKernel = void (*)(NlmArgs);
 NlmKernel nlm_kernel_grey(int patch, int chunk);
 NlmKernel nlm_kernel_colour(int patch, int chunk);
 NlmKernel nlm_kernel_colour_two_weights(int patch, int chunk);
-// Of rows.cuh, and what adds the passes' sums where there are parts.
-NlmKernel nlm_rows_grey(int patch);
-NlmKernel nlm_rows_colour(int patch);
-void nlm_add_passes_grey(const NlmArgs& args, cudaStream_t stream);
-void nlm_add_passes_colour(const NlmArgs& args, cudaStream_t stream);
+// Of rows.cuh.
+struct NlmRows {
+  NlmKernel walk;
+  void (*add_passes)(const NlmArgs& args, cudaStream_t stream);  // where there are parts
+  size_t team_bytes;                                             // of shared memory
+};
+NlmRows nlm_rows_grey(int patch);
+NlmRows nlm_rows_colour(int patch);
+NlmRows nlm_rows_colour_two_weights(int patch);
+// The same of the totals alone.
+NlmRows nlm_totals_grey(int patch);
+NlmRows nlm_totals_colour(int patch);
+NlmRows nlm_totals_colour_two_weights(int patch);
 // Of the second walk, patch-wise.
 NlmKernel nlm_patches_grey(int patch, int chunk);
 NlmKernel nlm_patches_colour(int patch, int chunk);

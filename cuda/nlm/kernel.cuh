@@ -284,7 +284,9 @@ struct NlmWalk {
     if (column < a.lead || column >= kNlmColumns - a.lead || x < 0) return;
     if (x >= a.target.rect.width) return;
     if constexpr (!kPatches) {
-      if (a.totals != 0) return finish_totals(y, x, sum);
+      if (a.kind == NlmWalkKind::kTotals) {
+        return write_totals<kChannels, kWeights>(a, x, first_row + y, sum);
+      }
     }
     const Value* row = own_results(y + lag());
     float own[kChannels], anchor[kChannels], all[kWeights];
@@ -292,38 +294,22 @@ struct NlmWalk {
     unpack(row[quad_index(column & ~3, 32)], anchor, area);
     unpack(row[quad_index(column, 32)], own, area);
 #pragma unroll
+    for (int c = 0; c < kChannels; ++c) anchor[c] = a.anchored ? anchor[c] : 0.0f;
+#pragma unroll
     for (int w = 0; w < kWeights; ++w) {
       if constexpr (kPatches) {
         all[w] = kQuotientSteps * count_patches(w, x, y);
       } else {
-        all[w] = total_of(sum, w);
+        all[w] = nlm_total<kChannels, kWeights>(a, w, sum);
       }
     }
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) {
       const int w = c == 0 ? 0 : kWeights - 1;
-      const float total = sum[kChannels + w];
-      const float relative = own[c] - (a.anchored ? anchor[c] : 0.0f);
-      const float change = fmaf(-relative, total, sum[c]) / (all[w] > 0.0f ? all[w] : 1.0f);
+      const float change =
+          fmaf(anchor[c] - own[c], sum[kChannels + w], sum[c]) / (all[w] > 0.0f ? all[w] : 1.0f);
       a.target.plane(c)[static_cast<size_t>(first_row + y) * a.target.stride + x] =
-          (w == 0 ? a.luma : a.chroma).enabled ? own[c] + change : own[c];
-    }
-  }
-
-  // All weights of a pixel, the centre's with them.
-  __device__ float total_of(const float (&sum)[kComponents], int w) const {
-    const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
-    const float one = nlm_weight(curve, kNlmBias, curve.top);
-    const float largest = sum[kChannels + kWeights + w];
-    return sum[kChannels + w] + (a.plan.centre.own * one + a.plan.centre.of_largest * largest);
-  }
-
-  __device__ void finish_totals(int y, int x, const float (&sum)[kComponents]) const {
-#pragma unroll
-    for (int w = 0; w < kWeights; ++w) {
-      const float all = total_of(sum, w);
-      a.target.plane(w)[static_cast<size_t>(first_row + y) * a.target.stride + x] =
-          all > 0.0f ? 1.0f / all : 0.0f;
+          changes<kWeights>(a, c) ? own[c] + change : own[c];
     }
   }
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <vector>
 
 #include "cuda/runtime/check.h"
 #include "cuda/runtime/launch.h"
 #include "cuda/runtime/sizes.h"
 #include "kernel.cuh"
-#include "rows.cuh"
 
 namespace grainless::cuda {
 namespace {
@@ -45,13 +45,9 @@ NlmCurve curve_of(const NlmWeight& weight) {
 }
 
 // Strips' rows up to which teams share the passes of rows.cuh: there the card is not full
-// otherwise, or rows above a team's own cost much. Their sums take 79 MB in colour.
+// otherwise, or rows above a team's own cost much. Their sums take 79 MB in colour, 110 with two
+// weights.
 constexpr int kMostShared = 4400;
-
-// Whether a walk is one of rows.cuh.
-bool by_rows(const NlmPlan& nlm, bool patches) {
-  return !patches && nlm.radius == kNlmRowRadius && nlm.joint != 0;
-}
 
 // Cuts the window's rows into chunks of the size that wastes least, the largest of equals.
 void cut_displacements(NlmArgs& a) {
@@ -67,8 +63,15 @@ void cut_displacements(NlmArgs& a) {
   a.groups = a.chunks * side;
 }
 
-int weights_of(const NlmPlan& nlm) {
-  return nlm.joint != 0 ? 1 : 2;
+int weights_of(const NlmPlan& nlm, int channels) {
+  return channels == 1 || nlm.joint != 0 ? 1 : 2;
+}
+
+// Sums a pixel, of rows.cuh or warp.cuh.
+int components_of(const NlmArgs& a, int channels) {
+  const int weights = weights_of(a.plan, channels);
+  if (a.kind == NlmWalkKind::kPatches) return channels + weights;
+  return (a.only_areas() ? 0 : channels) + 2 * weights;
 }
 
 int floor_to_quad(int x) {
@@ -76,17 +79,18 @@ int floor_to_quad(int x) {
 }
 
 // What follows from the plan and the target alone; rows and columns are those of the padded planes.
-// `patches`: the second walk of patch-wise means, which sums over patches twice.
-NlmArgs geometry(const NlmPlan& nlm, const Rect& target, bool patches) {
+NlmArgs geometry(const NlmPlan& nlm, const Rect& target, NlmWalkKind kind) {
+  const bool patches = kind == NlmWalkKind::kPatches;  // sums over patches twice
   const int sums = patches ? 2 : 1;
   NlmArgs a{};
+  a.kind = kind;
   a.plan = nlm;
   a.low = nlm.patch / 2;
   a.high = nlm.patch - 1 - a.low;
   const int reach = patches ? nlm.patch - 1 : a.low;
   a.lead = reach <= 4 ? 4 : reach <= 8 ? 8 : kLargestLead;
   a.strip_step = kNlmColumns - 2 * a.lead;
-  if (by_rows(nlm, patches)) {
+  if (!patches && nlm.radius == kNlmRowRadius) {
     a.chunk = kNlmRowSide;
     a.chunks = 1;
     a.groups = kNlmRowSide;
@@ -103,7 +107,7 @@ NlmArgs geometry(const NlmPlan& nlm, const Rect& target, bool patches) {
   a.pitch = (a.columns + 31) / 32 * 32;
   a.anchored = a.plan.radius + a.low >= 3;  // the first of a quad lies in the halo
   a.sums_plane = static_cast<size_t>(kNlmColumns) * a.strips * target.height;
-  a.parts = a.chunk == kNlmRowSide && a.strips * target.height <= kMostShared ? kNlmPasses : 1;
+  a.parts = a.by_rows() && a.strips * target.height <= kMostShared ? kNlmPasses : 1;
   return a;
 }
 
@@ -114,20 +118,20 @@ struct ScratchLayout {
     const size_t pixels = static_cast<size_t>(a.pitch) * a.rows;
     match = 0;
     values = aligned(pixels * (channels == 3 ? 8 : 4));
-    sums = values + aligned(pixels * (channels == 3 ? 16 : 8));
-    const size_t components = channels == 1 ? 3 : a.chunk == kNlmRowSide ? 5 : 7;
+    sums = values + aligned(pixels * (a.only_areas() ? 4 : channels == 3 ? 16 : 8));
     size_t planes = a.groups > 1 ? a.sums_plane : 0;
-    if (a.chunk == kNlmRowSide) {
+    if (a.by_rows()) {
       // A smaller target needs no more than a larger one.
       constexpr size_t kMost = size_t{kMostShared} * kNlmColumns;
       planes = std::max(planes, kNlmPasses * std::min(planes, kMost));
     }
-    total = sums + aligned(components * planes * sizeof(float));
+    total = sums + aligned(components_of(a, channels) * planes * sizeof(float));
   }
 };
 
-size_t shared_bytes(const NlmArgs& a, int channels, int weights, bool patches) {
-  if (patches) {
+size_t shared_bytes(const NlmArgs& a, int channels) {
+  const int weights = weights_of(a.plan, channels);
+  if (a.kind == NlmWalkKind::kPatches) {
     return channels == 1  ? NlmShared<1, 2>::bytes(a)
            : weights == 1 ? NlmShared<3, 4>::bytes(a)
                           : NlmShared<3, 5>::bytes(a);
@@ -139,7 +143,9 @@ size_t shared_bytes(const NlmArgs& a, int channels, int weights, bool patches) {
 
 // As many warps as `limit` bytes of shared memory hold, evenly spread over the passes. The sums
 // don't depend on it.
-size_t choose_warps(int channels, int weights, bool patches, size_t limit, NlmArgs& a) {
+size_t choose_warps(int channels, size_t limit, NlmArgs& a) {
+  const int weights = weights_of(a.plan, channels);
+  const bool patches = a.kind == NlmWalkKind::kPatches;
   a.own_rows = NlmRing(3 + (patches ? a.low : 0));  // to the row being finished
   a.history = patches ? a.plan.patch * a.chunk * weights * 32 : 0;
   const int kernel_patch = a.plan.patch % 2 != 0 && a.plan.patch <= 9 ? a.plan.patch : 0;
@@ -148,7 +154,7 @@ size_t choose_warps(int channels, int weights, bool patches, size_t limit, NlmAr
     const int dys = std::min(2 * a.plan.radius + 1, (a.warps + 2 * a.chunks - 2) / a.chunks);
     a.value_rows = NlmRing(dys + 1 + (patches ? a.low : 0));
     a.match_rows = NlmRing(dys + a.plan.patch + 1);
-    const size_t bytes = shared_bytes(a, channels, weights, patches);
+    const size_t bytes = shared_bytes(a, channels);
     if (bytes <= limit) return bytes;
     if (most == 1) too_little_shared_memory();
   }
@@ -175,9 +181,10 @@ int choose_block_rows(const NlmArgs& a, int height, int at_once, double row_pair
 }
 
 // `scratch` is of the walk's own.
-NlmArgs make_args(const MethodJob& job, const DevicePlanes& target, bool patches, void* scratch) {
+NlmArgs make_args(const MethodJob& job, const DevicePlanes& target, NlmWalkKind kind,
+                  void* scratch) {
   const NlmPlan& nlm = job.level->nlm;
-  NlmArgs a = geometry(nlm, target.rect, patches);
+  NlmArgs a = geometry(nlm, target.rect, kind);
   a.image_width = job.image_width;
   a.image_height = job.image_height;
   a.source = job.source;
@@ -192,20 +199,37 @@ NlmArgs make_args(const MethodJob& job, const DevicePlanes& target, bool patches
   return a;
 }
 
-NlmKernel kernel_for(const NlmPlan& nlm, int channels, int chunk, bool patches) {
-  if (channels == 1) return (patches ? nlm_patches_grey : nlm_kernel_grey)(nlm.patch, chunk);
-  if (nlm.joint != 0) return (patches ? nlm_patches_colour : nlm_kernel_colour)(nlm.patch, chunk);
-  return (patches ? nlm_patches_colour_two_weights : nlm_kernel_colour_two_weights)(nlm.patch,
-                                                                                    chunk);
+// Of kernels for grey, colour, and colour with two weights.
+template <typename Kernels>
+const auto& choose(const Kernels& kernels, const NlmArgs& a, int channels) {
+  return kernels[channels == 1 ? 0 : weights_of(a.plan, channels)];
+}
+
+NlmKernel kernel_for(const NlmArgs& a, int channels) {
+  constexpr decltype(&nlm_kernel_grey) kPixels[] = {nlm_kernel_grey, nlm_kernel_colour,
+                                                    nlm_kernel_colour_two_weights};
+  constexpr decltype(&nlm_kernel_grey) kPatches[] = {nlm_patches_grey, nlm_patches_colour,
+                                                     nlm_patches_colour_two_weights};
+  const auto& kernels = a.kind == NlmWalkKind::kPatches ? kPatches : kPixels;
+  return choose(kernels, a, channels)(a.plan.patch, a.chunk);
+}
+
+NlmRows rows_for(const NlmArgs& a, int channels) {
+  constexpr decltype(&nlm_rows_grey) kPixels[] = {nlm_rows_grey, nlm_rows_colour,
+                                                  nlm_rows_colour_two_weights};
+  constexpr decltype(&nlm_rows_grey) kTotals[] = {nlm_totals_grey, nlm_totals_colour,
+                                                  nlm_totals_colour_two_weights};
+  const auto& kernels = a.kind == NlmWalkKind::kTotals ? kTotals : kPixels;
+  return choose(kernels, a, channels)(a.plan.patch);
 }
 
 // Where patch-wise means keep the patches' totals: all patches that hold a pixel of the target, and
 // what is missing to whole quads.
-DevicePlanes inverse_planes(const NlmPlan& nlm, const Rect& target, void* data) {
+DevicePlanes inverse_planes(const NlmPlan& nlm, int channels, const Rect& target, void* data) {
   const int extra = nlm.patch - 1, high = extra - nlm.patch / 2;
   const int width = 4 * ceil_div(target.width + extra + 3, 4);
   const Rect rect{floor_to_quad(target.x - high), target.y - high, width, target.height + extra};
-  return {static_cast<float*>(data), weights_of(nlm), rect, (width + 31) / 32 * 32};
+  return {static_cast<float*>(data), weights_of(nlm, channels), rect, (width + 31) / 32 * 32};
 }
 
 size_t inverse_bytes(const DevicePlanes& planes) {
@@ -236,13 +260,12 @@ int blocks_at_once(double pairs, int processors) {
   return processors * std::max(1, static_cast<int>(kLaunchPairs / pairs));
 }
 
-WalkPlan plan_walk(const MethodJob& job, bool patches, NlmArgs& a) {
-  const NlmPlan& nlm = job.level->nlm;
+WalkPlan plan_walk(const MethodJob& job, NlmArgs& a) {
   const DeviceLimits limits = device_limits();
   const int height = a.target.rect.height;
   WalkPlan walk{};
-  walk.kernel = kernel_for(nlm, job.source.channels, a.chunk, patches);
-  walk.shared = choose_warps(job.source.channels, weights_of(nlm), patches, limits.shared_bytes, a);
+  walk.kernel = kernel_for(a, job.source.channels);
+  walk.shared = choose_warps(job.source.channels, limits.shared_bytes, a);
   walk.threads = 32 * a.warps;
   const double row_pairs = 1.0 * a.strip_step * a.groups * a.chunk;
   a.block_rows = choose_block_rows(a, height, limits.multiprocessors, row_pairs);
@@ -251,25 +274,21 @@ WalkPlan plan_walk(const MethodJob& job, bool patches, NlmArgs& a) {
   return walk;
 }
 
-size_t team_bytes(int channels, int patch) {
-  return channels == 3 ? NlmTeamShared<3>::bytes(patch) : NlmTeamShared<1>::bytes(patch);
-}
-
 // As many teams a block as fit.
-int choose_teams(int channels, int patch, const DeviceLimits& limits) {
-  const size_t teams = limits.shared_bytes / team_bytes(channels, patch);
+int choose_teams(const NlmRows& kernels, const DeviceLimits& limits) {
+  const size_t teams = limits.shared_bytes / kernels.team_bytes;
   if (teams == 0) too_little_shared_memory();
   return static_cast<int>(std::min<size_t>(teams, kNlmTeams));
 }
 
 // The same by rows.cuh.
-WalkPlan plan_rows(const MethodJob& job, NlmArgs& a) {
+WalkPlan plan_rows(const NlmRows& kernels, NlmArgs& a) {
   const DeviceLimits limits = device_limits();
-  const int channels = job.source.channels, height = a.target.rect.height;
+  const int height = a.target.rect.height;
   WalkPlan walk{};
-  walk.kernel = (channels == 1 ? nlm_rows_grey : nlm_rows_colour)(a.plan.patch);
-  a.teams = choose_teams(channels, a.plan.patch, limits);
-  walk.shared = a.teams * team_bytes(channels, a.plan.patch);
+  walk.kernel = kernels.walk;
+  a.teams = choose_teams(kernels, limits);
+  walk.shared = a.teams * kernels.team_bytes;
   walk.threads = 32 * kNlmTeam * a.teams;
   const int passes = kNlmPasses / a.parts;
   const double row_pairs = 1.0 * a.strip_step * passes * kNlmTeam * kNlmRowSide * a.teams;
@@ -281,18 +300,21 @@ WalkPlan plan_rows(const MethodJob& job, NlmArgs& a) {
 }
 
 // Queues one walk over its target.
-void run_walk(const MethodJob& job, NlmArgs a, bool patches, const ProgressSpan& progress) {
-  const bool rows = by_rows(job.level->nlm, patches);
-  const WalkPlan walk = rows ? plan_rows(job, a) : plan_walk(job, patches, a);
+void run_walk(const MethodJob& job, NlmArgs a, const ProgressSpan& progress) {
+  const NlmRows rows = a.by_rows() ? rows_for(a, job.source.channels) : NlmRows{};
+  const WalkPlan walk = a.by_rows() ? plan_rows(rows, a) : plan_walk(job, a);
   checkpoint(job, progress.from);
   nlm_prepare(a, job.stream);
   launch_in_bands(job, {walk.blocks, walk.at_once, progress}, [&](const Band& band) {
     a.first_block = band.first;
     launch("Non-Local Means", walk.kernel, {band.count, walk.threads, walk.shared, job.stream}, a);
   });
-  if (a.parts > 1) {
-    (job.source.channels == 1 ? nlm_add_passes_grey : nlm_add_passes_colour)(a, job.stream);
-  }
+  if (a.parts > 1) rows.add_passes(a, job.stream);
+}
+
+std::vector<NlmWalkKind> walks_of(const NlmPlan& nlm) {
+  if (nlm.patchwise == 0) return {NlmWalkKind::kPixels};
+  return {NlmWalkKind::kTotals, NlmWalkKind::kPatches};
 }
 
 }  // namespace
@@ -302,25 +324,26 @@ size_t nlm_scratch_bytes(const LevelPlan& level, const LevelSize& size) {
   // The target is no larger than the source, and may start 3 pixels into a quad.
   const NlmPlan& nlm = level.nlm;
   const Rect target{3, 0, width, height};
-  if (nlm.patchwise == 0) return ScratchLayout(geometry(nlm, target, false), channels).total;
-  const DevicePlanes inverse = inverse_planes(nlm, target, nullptr);
+  const auto walk_bytes = [&](const Rect& of, NlmWalkKind kind) {
+    return ScratchLayout(geometry(nlm, of, kind), channels).total;
+  };
+  if (nlm.patchwise == 0) return walk_bytes(target, NlmWalkKind::kPixels);
+  const DevicePlanes inverse = inverse_planes(nlm, channels, target, nullptr);
   const Rect widest{3, 0, inverse.rect.width, inverse.rect.height};
-  return inverse_bytes(inverse) +
-         std::max(ScratchLayout(geometry(nlm, widest, false), channels).total,
-                  ScratchLayout(geometry(nlm, target, true), channels).total);
+  return inverse_bytes(inverse) + std::max(walk_bytes(widest, NlmWalkKind::kTotals),
+                                           walk_bytes(target, NlmWalkKind::kPatches));
 }
 
 void expect_nlm(const LevelPlan& level, int channels, const DeviceLimits* limits) {
   if (limits == nullptr) return;
   const NlmPlan& nlm = level.nlm;
-  for (const bool patches : {false, true}) {
-    if (patches && nlm.patchwise == 0) continue;
-    if (by_rows(nlm, patches)) {
-      choose_teams(channels, nlm.patch, *limits);
-      continue;
+  for (const NlmWalkKind kind : walks_of(nlm)) {
+    NlmArgs a = geometry(nlm, {0, 0, nlm.patch, nlm.patch}, kind);
+    if (a.by_rows()) {
+      choose_teams(rows_for(a, channels), *limits);
+    } else {
+      choose_warps(channels, limits->shared_bytes, a);
     }
-    NlmArgs a = geometry(nlm, {0, 0, nlm.patch, nlm.patch}, patches);
-    choose_warps(channels, weights_of(nlm), patches, limits->shared_bytes, a);
   }
 }
 
@@ -334,16 +357,14 @@ void run_nlm(const MethodJob& job) {
     throw Error(ErrorCode::kInternal, "NLM: scratch too small");
   }
   if (nlm.patchwise == 0) {
-    return run_walk(job, make_args(job, job.target, false, job.scratch), false, {0.0, 1.0});
+    return run_walk(job, make_args(job, job.target, NlmWalkKind::kPixels, job.scratch), {0.0, 1.0});
   }
-  const DevicePlanes inverse = inverse_planes(nlm, to, job.scratch);
+  const DevicePlanes inverse = inverse_planes(nlm, job.source.channels, to, job.scratch);
   void* scratch = static_cast<unsigned char*>(job.scratch) + inverse_bytes(inverse);
-  NlmArgs totals = make_args(job, inverse, false, scratch);
-  totals.totals = 1;
-  run_walk(job, totals, false, {0.0, kTotalsShare});
-  NlmArgs means = make_args(job, job.target, true, scratch);
+  run_walk(job, make_args(job, inverse, NlmWalkKind::kTotals, scratch), {0.0, kTotalsShare});
+  NlmArgs means = make_args(job, job.target, NlmWalkKind::kPatches, scratch);
   means.inverse = inverse;
-  run_walk(job, means, true, {kTotalsShare, 1.0});
+  run_walk(job, means, {kTotalsShare, 1.0});
 }
 
 }  // namespace grainless::cuda

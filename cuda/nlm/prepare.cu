@@ -40,24 +40,33 @@ __device__ void match_at(const NlmArgs& a, size_t index, int (&match)[kChannels]
   if (kChannels == 3) match[0] += kNlmLift;
 }
 
-__device__ void store(const NlmArgs& a, size_t at, size_t index, const int (&match)[1],
-                      unsigned area) {
-  static_cast<unsigned*>(const_cast<void*>(a.match))[at] = match[0];
-  static_cast<float2*>(const_cast<void*>(a.values))[at] =
-      make_float2(a.source.plane(0)[index], __uint_as_float(area));
+__device__ unsigned packed_match(const int (&match)[1]) {
+  return match[0];
+}
+__device__ uint2 packed_match(const int (&match)[3]) {
+  return make_uint2(match[0] | (match[1] << 16), match[2]);
 }
 
-__device__ void store(const NlmArgs& a, size_t at, size_t index, const int (&match)[3],
-                      unsigned area) {
-  static_cast<uint2*>(const_cast<void*>(a.match))[at] =
-      make_uint2(match[0] | (match[1] << 16), match[2]);
-  static_cast<float4*>(const_cast<void*>(a.values))[at] =
-      make_float4(a.source.plane(0)[index], a.source.plane(1)[index], a.source.plane(2)[index],
-                  __uint_as_float(area));
+template <int kSummed>
+__device__ typename NlmValue<kSummed>::Type value_at(const NlmArgs& a, size_t index,
+                                                     unsigned area) {
+  if constexpr (kSummed == 0) {
+    return area;
+  } else if constexpr (kSummed == 1) {
+    return make_float2(a.source.plane(0)[index], __uint_as_float(area));
+  } else {
+    return make_float4(a.source.plane(0)[index], a.source.plane(1)[index], a.source.plane(2)[index],
+                       __uint_as_float(area));
+  }
+}
+
+template <typename T>
+__device__ void store(const void* plane, size_t at, const T& element) {
+  static_cast<T*>(const_cast<void*>(plane))[at] = element;
 }
 
 // A block writes kTileX x kTileY pixels of the padded planes; a thread has a column in turns.
-template <int kChannels>
+template <int kChannels, int kSummed>
 __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
   __shared__ unsigned squares[kWideY][kWideX + 1];
   __shared__ unsigned row_sums[kWideY][kTileX];
@@ -90,7 +99,9 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
     const size_t index = source_index(a, column, row);
     int match[kChannels];
     match_at(a, index, match);
-    store(a, static_cast<size_t>(row) * a.pitch + column, index, match, area);
+    const size_t at = static_cast<size_t>(row) * a.pitch + column;
+    store(a.match, at, packed_match(match));
+    store(a.values, at, value_at<kSummed>(a, index, area));
   }
 }
 
@@ -98,8 +109,10 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
 
 void nlm_prepare(const NlmArgs& args, cudaStream_t stream) {
   const dim3 grid((args.columns + kTileX - 1) / kTileX, (args.rows + kTileY - 1) / kTileY);
-  launch("nlm_prepare", args.source.channels == 3 ? prepare_kernel<3> : prepare_kernel<1>,
-         {grid, dim3(kTileX, kThreads / kTileX), 0, stream}, args);
+  const bool colour = args.source.channels == 3, areas = args.only_areas();
+  const auto kernel = colour ? (areas ? prepare_kernel<3, 0> : prepare_kernel<3, 3>)
+                             : (areas ? prepare_kernel<1, 0> : prepare_kernel<1, 1>);
+  launch("nlm_prepare", kernel, {grid, dim3(kTileX, kThreads / kTileX), 0, stream}, args);
 }
 
 }  // namespace grainless::cuda

@@ -13,11 +13,11 @@
 namespace grainless::cuda {
 
 // A team's shared memory. Rows are laid out by word_index().
-template <int kChannels>
+template <int kChannels, int kWeights, int kSummed>
 struct NlmTeamShared {
   using Match = typename NlmPixel<kChannels>::Match;
-  using Value = typename NlmPixel<kChannels>::Value;
-  static constexpr int kComponents = kChannels + 2;
+  using Value = typename NlmValue<kSummed>::Type;
+  static constexpr int kComponents = kSummed + 2 * kWeights;
   static constexpr int kColumns = 4 * kNlmRowQuads;
   static constexpr int kValueRows = 4, kOwnRows = 4;
 
@@ -46,40 +46,51 @@ struct NlmTeamShared {
 
 // A strip's sums of row y of the target: [component][128]. `part`: the pass that left them, where
 // every pass leaves its own.
-template <int kChannels>
+template <int kComponents>
 __device__ __forceinline__ float* nlm_row_sums(const NlmArgs& a, int part, int y, int strip) {
   const size_t row = static_cast<size_t>(part) * a.target.rect.height + y;
-  return a.sums + (row * a.strips + strip) * ((kChannels + 2) * kNlmColumns);
+  return a.sums + (row * a.strips + strip) * (kComponents * kNlmColumns);
 }
 
-// What a pixel becomes. `sum`: weighted pixels less the anchor a channel, weights, largest weight.
-template <int kChannels>
+// Sums of pixels and weights are added, of the largest weights the largest is.
+template <int kSummed, int kWeights>
+__device__ __forceinline__ float add_component(int component, float x, float y) {
+  return component < kSummed + kWeights ? x + y : fmaxf(x, y);
+}
+
+// Writes what `sum` makes of pixel (x, y) of the target. `value`: the pixel, `first`: its quad's.
+template <int kChannels, int kWeights, int kSummed>
 __device__ __forceinline__ void finish_pixel(const NlmArgs& a, int x, int y,
-                                             const float (&sum)[kChannels + 2],
-                                             const float (&own)[kChannels],
-                                             const float (&anchor)[kChannels]) {
-  const float one = nlm_weight(a.luma, kNlmBias, a.luma.top);
-  const float all =
-      sum[kChannels] + (a.plan.centre.own * one + a.plan.centre.of_largest * sum[kChannels + 1]);
-  const size_t at = static_cast<size_t>(y) * a.target.stride + x;
-  if (a.totals != 0) {
-    a.target.plane(0)[at] = all > 0.0f ? 1.0f / all : 0.0f;
-    return;
-  }
+                                             const float (&sum)[kSummed + 2 * kWeights],
+                                             const typename NlmValue<kSummed>::Type& value,
+                                             const typename NlmValue<kSummed>::Type& first) {
+  if constexpr (kSummed == 0) {
+    write_totals<kSummed, kWeights>(a, x, y, sum);
+  } else {
+    float own[kChannels], anchor[kChannels], inverse[kWeights];
+    unsigned area;
+    unpack(first, anchor, area);
+    unpack(value, own, area);
 #pragma unroll
-  for (int c = 0; c < kChannels; ++c) {
-    const float change =
-        fmaf(anchor[c] - own[c], sum[kChannels], sum[c]) / (all > 0.0f ? all : 1.0f);
-    a.target.plane(c)[at] = own[c] + change;
+    for (int w = 0; w < kWeights; ++w) {
+      inverse[w] = nlm_inverse(nlm_total<kSummed, kWeights>(a, w, sum));
+    }
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) {
+      const int w = c == 0 ? 0 : kWeights - 1;
+      const float change = fmaf(anchor[c] - own[c], sum[kChannels + w], sum[c]) * inverse[w];
+      a.target.plane(c)[static_cast<size_t>(y) * a.target.stride + x] =
+          changes<kWeights>(a, c) ? own[c] + change : own[c];
+    }
   }
 }
 
 // One team's walk in one pass, over kNlmTeam rows of displacements. Rows and steps are NlmWalk's.
 // The last warp fetches, the others add the sums.
-template <int kPatch, int kChannels>
+template <int kPatch, int kChannels, int kWeights, int kSummed>
 struct NlmTeamWalk {
-  using Warp = NlmWarp<kPatch, kChannels, 1, kNlmRowSide>;
-  using Shared = NlmTeamShared<kChannels>;
+  using Warp = NlmWarp<kPatch, kChannels, kWeights, kNlmRowSide, kSummed>;
+  using Shared = NlmTeamShared<kChannels, kWeights, kSummed>;
   using Match = typename Warp::Match;
   using Value = typename Warp::Value;
   static constexpr int kComponents = Warp::kComponents, kColumns = Shared::kColumns;
@@ -151,7 +162,7 @@ struct NlmTeamWalk {
   }
 
   __device__ float* sums_of_row(int y) const {
-    return nlm_row_sums<kChannels>(a, a.parts > 1 ? pass : 0, first_row + y, strip);
+    return nlm_row_sums<kComponents>(a, a.parts > 1 ? pass : 0, first_row + y, strip);
   }
 
   // Has the sums of row y that the passes before left brought near.
@@ -263,8 +274,10 @@ struct NlmTeamWalk {
       }
       return;
     }
+    // Colour has no registers for two pixels at once beside its column sums.
+    constexpr int kAtOnce = kChannels == 1 ? 2 : 1;
     float one[kComponents];
-#pragma unroll
+#pragma unroll kAtOnce
     for (int i = 0; i < 2; ++i) {
 #pragma unroll
       for (int c = 0; c < kComponents; ++c) one[c] = i == 0 ? sum[c].x : sum[c].y;
@@ -276,27 +289,25 @@ struct NlmTeamWalk {
                          const float (&sum)[kComponents]) const {
     const int x = a.x0 + kNlmRowRadius + strip * a.strip_step + column - a.target.rect.x;
     if (x < 0 || x >= a.target.rect.width) return;
-    float own[kChannels], anchor[kChannels];
-    unsigned area;
-    unpack(own_row[word_index<Value>(column & ~3, 32)], anchor, area);
-    unpack(own_row[word_index<Value>(column, 32)], own, area);
-    finish_pixel<kChannels>(a, x, first_row + y, sum, own, anchor);
+    finish_pixel<kChannels, kWeights, kSummed>(a, x, first_row + y, sum,
+                                               own_row[word_index<Value>(column, 32)],
+                                               own_row[word_index<Value>(column & ~3, 32)]);
   }
 
   static __device__ __forceinline__ float2 pair_at(const float* at) {
     return *reinterpret_cast<const float2*>(at);
   }
   static __device__ __forceinline__ float2 added(int component, float2 x, float2 y) {
-    return component < kChannels + 1 ? make_float2(x.x + y.x, x.y + y.y)
-                                     : make_float2(fmaxf(x.x, y.x), fmaxf(x.y, y.y));
+    return {add_component<kSummed, kWeights>(component, x.x, y.x),
+            add_component<kSummed, kWeights>(component, x.y, y.y)};
   }
 };
 
-template <int kPatch, int kChannels>
+template <int kPatch, int kChannels, int kWeights, int kSummed>
 __global__ void __launch_bounds__(32 * kNlmTeam * kNlmTeams, 1) nlm_rows_kernel(const NlmArgs a) {
   extern __shared__ uint4 memory[];
-  using Walk = NlmTeamWalk<kPatch, kChannels>;
-  using Shared = NlmTeamShared<kChannels>;
+  using Walk = NlmTeamWalk<kPatch, kChannels, kWeights, kSummed>;
+  using Shared = typename Walk::Shared;
   const int warp = __shfl_sync(kAllLanes, threadIdx.x / 32, 0), team = warp / kNlmTeam;
   const int unit = (a.first_block + blockIdx.x) * a.teams + team;
   if (unit >= a.units) return;
@@ -321,64 +332,67 @@ __global__ void __launch_bounds__(32 * kNlmTeam * kNlmTeams, 1) nlm_rows_kernel(
 
 // Where every pass left sums of its own: a warp adds those of a strip's row, a quad a lane.
 constexpr int kAddRows = 4;  // of a block
-template <int kChannels>
+template <int kChannels, int kWeights, int kSummed>
 __global__ void __launch_bounds__(32 * kAddRows) nlm_add_passes_kernel(const NlmArgs a) {
-  constexpr int kComponents = kChannels + 2;
+  constexpr int kComponents = kSummed + 2 * kWeights;
   const int first = 4 * threadIdx.x, strip = blockIdx.x, y = blockIdx.y * kAddRows + threadIdx.y;
   if (first < a.lead || first >= kNlmColumns - a.lead || y >= a.target.rect.height) return;
   float sum[kComponents][4] = {};
 #pragma unroll
   for (int pass = 0; pass < kNlmPasses; ++pass) {
-    const float* const stored = nlm_row_sums<kChannels>(a, pass, y, strip) + first;
+    const float* const stored = nlm_row_sums<kComponents>(a, pass, y, strip) + first;
 #pragma unroll
     for (int c = 0; c < kComponents; ++c) {
       const float4 of_pass = *reinterpret_cast<const float4*>(stored + c * kNlmColumns);
       const float x[4] = {of_pass.x, of_pass.y, of_pass.z, of_pass.w};
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        sum[c][i] = c < kChannels + 1 ? sum[c][i] + x[i] : fmaxf(sum[c][i], x[i]);
+        sum[c][i] = add_component<kSummed, kWeights>(c, sum[c][i], x[i]);
       }
     }
   }
-  using Value = typename NlmPixel<kChannels>::Value;
-  const Value* values = static_cast<const Value*>(a.values) +
-                        static_cast<size_t>(y + kNlmRowRadius + a.low) * a.pitch +
-                        strip * a.strip_step + kNlmRowRadius + first;
-  float own[kChannels], anchor[kChannels], one[kComponents];
-  unsigned area;
-  unpack(values[0], anchor, area);
+  const auto* values = static_cast<const typename NlmValue<kSummed>::Type*>(a.values) +
+                       static_cast<size_t>(y + kNlmRowRadius + a.low) * a.pitch +
+                       strip * a.strip_step + kNlmRowRadius + first;
+  float one[kComponents];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int x = a.x0 + kNlmRowRadius + strip * a.strip_step + first + i - a.target.rect.x;
     if (x < 0 || x >= a.target.rect.width) continue;
-    unpack(values[i], own, area);
 #pragma unroll
     for (int c = 0; c < kComponents; ++c) one[c] = sum[c][i];
-    finish_pixel<kChannels>(a, x, y, one, own, anchor);
+    finish_pixel<kChannels, kWeights, kSummed>(a, x, y, one, values[i], values[0]);
   }
 }
 
-template <int kChannels>
-void nlm_add_passes_of(const NlmArgs& a, cudaStream_t stream) {
+template <int kChannels, int kWeights, int kSummed>
+void nlm_add_passes(const NlmArgs& a, cudaStream_t stream) {
   const dim3 blocks(a.strips, (a.target.rect.height + kAddRows - 1) / kAddRows);
-  launch("Non-Local Means, sums", nlm_add_passes_kernel<kChannels>,
+  launch("Non-Local Means, sums", nlm_add_passes_kernel<kChannels, kWeights, kSummed>,
          {blocks, dim3(32, kAddRows), 0, stream}, a);
 }
 
-template <int kChannels>
-NlmKernel nlm_rows_for(int patch) {
+template <int kChannels, int kWeights, int kSummed>
+NlmKernel nlm_rows_kernel_for(int patch) {
   switch (patch) {
     case 3:
-      return nlm_rows_kernel<3, kChannels>;
+      return nlm_rows_kernel<3, kChannels, kWeights, kSummed>;
     case 5:
-      return nlm_rows_kernel<5, kChannels>;
+      return nlm_rows_kernel<5, kChannels, kWeights, kSummed>;
     case 7:
-      return nlm_rows_kernel<7, kChannels>;
+      return nlm_rows_kernel<7, kChannels, kWeights, kSummed>;
     case 9:
-      return nlm_rows_kernel<9, kChannels>;
+      return nlm_rows_kernel<9, kChannels, kWeights, kSummed>;
     default:
-      return nlm_rows_kernel<0, kChannels>;
+      return nlm_rows_kernel<0, kChannels, kWeights, kSummed>;
   }
+}
+
+template <int kChannels, int kWeights, int kSummed>
+NlmRows nlm_rows_for(int patch) {
+  return {nlm_rows_kernel_for<kChannels, kWeights, kSummed>(patch),
+          nlm_add_passes<kChannels, kWeights, kSummed>,
+          NlmTeamShared<kChannels, kWeights, kSummed>::bytes(patch)};
 }
 
 }  // namespace grainless::cuda

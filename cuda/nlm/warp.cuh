@@ -81,7 +81,7 @@ template <int kChannels, int kComponents>
 struct NlmShared {
   using Match = typename NlmPixel<kChannels>::Match;
   using Own = typename NlmPixel<kChannels>::Own;
-  using Value = typename NlmPixel<kChannels>::Value;
+  using Value = typename NlmValue<kChannels>::Type;
 
   Value* values;      // ring of value_rows, [4 * quads]
   Value* own_values;  // ring of own_rows, [128]
@@ -146,6 +146,10 @@ __device__ __forceinline__ uint4 scaled(uint2 match, int factor) {
           factor * match.y, 0};
 }
 
+// `out`: nothing, of areas alone.
+__device__ __forceinline__ void unpack(unsigned value, float (&)[1], unsigned& area) {
+  area = value;
+}
 __device__ __forceinline__ void unpack(float2 value, float (&out)[1], unsigned& area) {
   out[0] = value.x;
   area = __float_as_uint(value.y);
@@ -260,7 +264,7 @@ struct NlmGroup {
 // A whole row of the window.
 template <>
 struct NlmGroup<kNlmRowSide> {
-  float top_of_centre;
+  float top_of_centre;  // of luma's curve
 
   __device__ void start(const NlmArgs& a, int group) {
     top_of_centre = group == kNlmRowRadius ? -INFINITY : a.luma.top;
@@ -283,20 +287,55 @@ struct NlmGroup<kNlmRowSide> {
     }
     return word.pixel[j % kPixels];
   }
-  __device__ float top_of(const NlmArgs& a, int, int k) const {
-    return k == kNlmRowRadius ? top_of_centre : a.luma.top;
+  __device__ float top_of(const NlmArgs& a, int w, int k) const {
+    if (k != kNlmRowRadius) return w == 0 ? a.luma.top : a.chroma.top;
+    return w == 0 ? top_of_centre : top_of_centre + (a.chroma.top - a.luma.top);
   }
 };
 
-// One warp's work on one group of displacements.
-template <int kPatch, int kChannels, int kWeights, int kChunk>
+// All weights of a pixel, the centre's with them, by weight w of kWeights; `sum`: of kSummed
+// channels, weights, largest weights.
+template <int kSummed, int kWeights>
+__device__ __forceinline__ float nlm_total(const NlmArgs& a, int w,
+                                           const float (&sum)[kSummed + 2 * kWeights]) {
+  const NlmCurve& curve = w == 0 ? a.luma : a.chroma;
+  const float one = nlm_weight(curve, kNlmBias, curve.top);
+  const float largest = sum[kSummed + kWeights + w];
+  return sum[kSummed + w] + (a.plan.centre.own * one + a.plan.centre.of_largest * largest);
+}
+
+// 1 / total, 0 where there is none.
+__device__ __forceinline__ float nlm_inverse(float total) {
+  return total > 0.0f ? 1.0f / total : 0.0f;
+}
+
+// Writes the totals of pixel (x, y) of the target, of both walks that sum them.
+template <int kSummed, int kWeights>
+__device__ __forceinline__ void write_totals(const NlmArgs& a, int x, int y,
+                                             const float (&sum)[kSummed + 2 * kWeights]) {
+#pragma unroll
+  for (int w = 0; w < kWeights; ++w) {
+    a.target.plane(w)[static_cast<size_t>(y) * a.target.stride + x] =
+        nlm_inverse(nlm_total<kSummed, kWeights>(a, w, sum));
+  }
+}
+
+// Whether the weights of channel c change it. A walk with one weight has it.
+template <int kWeights>
+__device__ __forceinline__ bool changes(const NlmArgs& a, int c) {
+  return kWeights == 1 || (c == 0 ? a.luma : a.chroma).enabled != 0;
+}
+
+// One warp's work on one group of displacements. kSummed: channels whose pixels are summed, all or
+// none: then weights alone are.
+template <int kPatch, int kChannels, int kWeights, int kChunk, int kSummed = kChannels>
 struct NlmWarp : NlmGroup<kChunk> {
   using Group = NlmGroup<kChunk>;
   using Match = typename NlmPixel<kChannels>::Match;
   using Own = typename NlmPixel<kChannels>::Own;
-  using Value = typename NlmPixel<kChannels>::Value;
+  using Value = typename NlmValue<kSummed>::Type;
   // Weighted pixels a channel, then sums of weights and largest weights.
-  static constexpr int kComponents = kChannels + 2 * kWeights;
+  static constexpr int kComponents = kSummed + 2 * kWeights;
 
   unsigned column[kChunk][4];  // sums of products of columns over the patch's height, times -2
 
@@ -377,8 +416,9 @@ struct NlmWarp : NlmGroup<kChunk> {
                                             const Value* own_values, const Value* values,
                                             float* partial, const BeforePartial& before_partial) {
     const int lane = threadIdx.x & 31;
+    constexpr int kRead = kSummed > 0 ? kSummed : 1;
     unsigned own[4][kChannels], window[4][kChannels], own_area[4], area[4];
-    float anchor[kChannels], pixel[4][kChannels];
+    float anchor[kRead], pixel[4][kRead];
     NlmWord<Match> match_word;
     NlmWord<Value> value_word;
     if constexpr (kCompletes) load_own(own_row, own);
@@ -387,8 +427,8 @@ struct NlmWarp : NlmGroup<kChunk> {
       unpack(this->own_pixel(own_values, i, value_word), pixel[i], own_area[i]);
     }
 #pragma unroll
-    for (int c = 0; c < kChannels; ++c) anchor[c] = a.anchored ? pixel[0][c] : 0.0f;
-    float sum[kChannels + kWeights][4] = {};
+    for (int c = 0; c < kSummed; ++c) anchor[c] = a.anchored ? pixel[0][c] : 0.0f;
+    float sum[kSummed + kWeights][4] = {};
     int largest[kWeights][4] = {}, before[kWeights][4];
 #pragma unroll
     for (int j = 0; j < kChunk + 3; ++j) {
@@ -396,7 +436,7 @@ struct NlmWarp : NlmGroup<kChunk> {
       if constexpr (kCompletes) unpack(this->pixel_of(row, j, match_word), window[j & 3]);
       unpack(this->pixel_of(values, j, value_word), pixel[j & 3], area[j & 3]);
 #pragma unroll
-      for (int c = 0; c < kChannels; ++c) pixel[j & 3][c] -= anchor[c];
+      for (int c = 0; c < kSummed; ++c) pixel[j & 3][c] -= anchor[c];
       if (k < 0) continue;
       if constexpr (kCompletes) add_products(k, own, window);
       unsigned box[4];
@@ -415,13 +455,13 @@ struct NlmWarp : NlmGroup<kChunk> {
           weight[1] = nlm_weight(a.chroma, distance, this->top_of(a, 1, k));
         }
 #pragma unroll
-        for (int c = 0; c < kChannels; ++c) {
+        for (int c = 0; c < kSummed; ++c) {
           sum[c][i] = fmaf(weight[c == 0 ? 0 : kWeights - 1], pixel[q][c], sum[c][i]);
         }
 #pragma unroll
         for (int w = 0; w < kWeights; ++w) {
           // Bits of floats that are not negative have the floats' order; two at a time.
-          sum[kChannels + w][i] += weight[w];
+          sum[kSummed + w][i] += weight[w];
           const int bits = __float_as_int(weight[w]);
           if (k % 2 != 0 || k == kChunk - 1) {
             largest[w][i] = __vimax3_s32(largest[w][i], bits, k % 2 != 0 ? before[w][i] : 0);
@@ -435,11 +475,10 @@ struct NlmWarp : NlmGroup<kChunk> {
       reinterpret_cast<float4*>(partial + component * kNlmColumns)[lane] = make_float4(x, y, z, w);
     };
 #pragma unroll
-    for (int c = 0; c < kChannels + kWeights; ++c)
-      put(c, sum[c][0], sum[c][1], sum[c][2], sum[c][3]);
+    for (int c = 0; c < kSummed + kWeights; ++c) put(c, sum[c][0], sum[c][1], sum[c][2], sum[c][3]);
 #pragma unroll
     for (int w = 0; w < kWeights; ++w) {
-      put(kChannels + kWeights + w, __int_as_float(largest[w][0]), __int_as_float(largest[w][1]),
+      put(kSummed + kWeights + w, __int_as_float(largest[w][0]), __int_as_float(largest[w][1]),
           __int_as_float(largest[w][2]), __int_as_float(largest[w][3]));
     }
   }

@@ -29,9 +29,9 @@ check() { # NAME PROGRAM ARGUMENT…
 # Those of the contract that take minutes under a tool, and do what smaller ones do, too.
 slow='Bm3dGrey|Bm3dColour|Bm3dGrey8|Bm3dColour16|Bm3dFast|Bm3dFastGrey|Bm3dHigh|Bm3dScales|Bm3dDft|Bm3dDftColour'
 slow+='|Bm3dFirstStage|Bm3dPrefiltered|Bm3dPrefilteredColour|NlmGrey|NlmColour|NlmWide|NlmHigh|NlmHigh8'
-slow+='|SwNlmGrey|SwNlmColour|SwNlmAuto|SwNlmWide'
+slow+='|SwNlmGrey|SwNlmColour|SwNlmAuto|SwNlmWide|NlmTall|NlmTall8|NlmTallHigh|NlmTallHigh8'
 # racecheck takes more than 7 minutes for each of these.
-[[ $tool != racecheck ]] || slow+='|Bm3dHighColour|NlmHighWide|DctGrey|DctColour|DctScales'
+[[ $tool != racecheck ]] || slow+='|Bm3dHighColour|NlmHighWide|NlmTallHighApart|NlmTallApart|DctGrey|DctColour|DctScales'
 
 contract_names() {
   "$build/tests/contract/contract-tests" cuda "$build/cuda" --gtest_list_tests --gtest_filter='Cases/Contract.TheSameBits*' |
