@@ -14,6 +14,7 @@
 #include "engine/boundary/plan.h"
 #include "engine/boundary/volume_plan.h"
 #include "engine/methods.h"
+#include "engine/noise/corner_gain.h"
 #include "engine/noise/estimate.h"
 #include "engine/noise/impulses.h"
 #include "engine/noise/model.h"
@@ -127,10 +128,11 @@ Sample whole_sample(const ConstImage& image, const PictureRange& range, ThreadPo
       image.format.colours(), tiles, [&](size_t) { return image; }, range, pool, callbacks);
 }
 
-NoiseModel measured_noise(Sample sample, const PictureRange& range, NoiseKind kind,
-                          ThreadPool& pool, const Callbacks& callbacks) {
+NoiseModel measured_noise(Sample sample, const Rect& whole, const PictureRange& range,
+                          NoiseKind kind, ThreadPool& pool, const Callbacks& callbacks) {
   const Impulses impulses = mend_impulses(sample, range, pool);
-  NoiseModel noise = estimate_even_noise(std::move(sample), range, kind, pool, callbacks);
+  NoiseModel noise = estimate_cornered_noise(std::move(sample), whole, range,
+                                             kind, pool, callbacks);
   noise.impulses = impulses;
   noise.range = range;
   return noise;
@@ -485,8 +487,8 @@ Status Engine::estimate(const ConstImage& image, NoiseKind kind, const Callbacks
   return guard([&] {
     check_whole(image);
     const PictureRange range = picture_range({&image, 1});
-    noise = measured_noise(whole_sample(image, range, impl_->pool, callbacks), range, kind,
-                           impl_->pool, callbacks);
+    noise = measured_noise(whole_sample(image, range, impl_->pool, callbacks), image.rect, range,
+                           kind, impl_->pool, callbacks);
   });
 }
 
@@ -517,7 +519,7 @@ Status Engine::noise_for(const Params& params, Survey& survey, const Callbacks& 
   const Status status = guard([&] {
     throw_if_failed(validate(params));
     if (params.auto_sigma) {
-      noise = measured_noise(survey.sample(impl_->pool, callbacks), survey.range(),
+      noise = measured_noise(survey.sample(impl_->pool, callbacks), survey.whole(), survey.range(),
                              static_cast<NoiseKind>(params.noise), impl_->pool, callbacks);
       return;
     }

@@ -553,6 +553,7 @@ Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callba
   info.sigma.assign(told.sigma[0], told.sigma[0] + told.channels);
   info.measured = job.params.auto_sigma;
   info.confidence = confidence_of(told);
+  info.corners = in_corners(noise);
   info.impulses = impulses_text(noise.impulses);
   info.device = report.device_description.empty() ? report.device : report.device_description;
   info.fallbacks = report.fallbacks;
@@ -631,6 +632,7 @@ Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
   if (!status.ok()) return status;
   picture.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);
   picture.confidence = confidence_of(noise);
+  picture.corners = in_corners(noise);
   picture.impulses = impulses_text(noise.impulses);
   const NoiseModel even = evened_noise(noise);  // as the mean of still layers is filtered
   if (even.bend.enabled != 0) {

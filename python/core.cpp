@@ -178,6 +178,7 @@ nb::dict report_dict(const Report& report) {
   dict["fallback"] = report.fallbacks;
   dict["sigma"] = sigma_of(report.noise);
   dict["confidence"] = confidence_id(report.noise.confidence);
+  dict["corners"] = in_corners(report.noise);
   dict["changed"] = report.changed;
   dict["note"] = report.note;
   dict["replaced_pixels"] = report.replaced_pixels;
@@ -337,6 +338,7 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("sigma", sigma_of)
       .def_prop_ro("confidence",
                    [](const NoiseModel& noise) { return confidence_id(noise.confidence); })
+      .def_prop_ro("corners", in_corners)
       .def("__getstate__", model_state)
       .def("__setstate__", set_model_state);
 }

@@ -24,6 +24,8 @@ class NoiseModel:
     def sigma(self) -> list[float]: ...
     @property
     def confidence(self) -> Literal["measured", "little", "unsure", "too-small"]: ...
+    @property
+    def corners(self) -> float: ...
 
 class Report(TypedDict):
     device: str
@@ -31,6 +33,7 @@ class Report(TypedDict):
     fallback: list[str]
     sigma: list[float]
     confidence: str
+    corners: float
     changed: bool
     note: str
     replaced_pixels: int

@@ -76,6 +76,7 @@ void NoisePanel::update(const Params& params) {
   if (params.auto_sigma && info != nullptr && info->measured) {
     sigma_ = info->sigma;
     confidence_ = info->confidence;
+    corners_ = info->corners;
     impulses_ = info->impulses;
   }
   // Not before there is a first picture: the diagram can wait.
@@ -94,7 +95,7 @@ void NoisePanel::update(const Params& params) {
 std::string NoisePanel::text() const {
   const bool removes = params_.strength > 0 && (params_.luma > 0 || params_.chroma > 0);
   const bool looks = params_.impulse == static_cast<int32_t>(ImpulseWay::kAuto);
-  return noise_text(sigma_, confidence_, looks && removes ? impulses_ : std::string());
+  return noise_text(sigma_, confidence_, corners_, looks && removes ? impulses_ : std::string());
 }
 
 void NoisePanel::update_level() {
@@ -118,6 +119,7 @@ void NoisePanel::measure_layer() {
       if (!ok || layer != preview_.model().layer() || version != version_) return;
       sigma_ = picture->sigma;
       confidence_ = picture->confidence;
+      corners_ = picture->corners;
       impulses_ = picture->impulses;
       set_text(estimate_, text());
       gtk_widget_show(estimate_);

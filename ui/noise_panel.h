@@ -45,6 +45,7 @@ class NoisePanel {
   std::vector<double> sigma_;  // of the layer, when it is known
   std::vector<NoisePoint> removed_;
   NoiseConfidence confidence_;
+  double corners_ = 1;
   std::string impulses_;
   Params params_;         // of the last update
   int32_t asked_ = -1;    // the layer whose noise is or was measured

@@ -45,6 +45,7 @@ struct PreviewInfo {
   std::vector<double> sigma;           // used, before strength: one a channel, lightness first
   bool measured = false;               // sigma comes from the layer, not from the user
   NoiseConfidence confidence;          // of that sigma
+  double corners = 1;                  // sigma there over that of the middle
   std::string impulses;                // that the layer was found to have; may be empty
   std::string device;                  // for people: "CPU", the card's name
   std::vector<std::string> fallbacks;  // one sentence each
@@ -70,7 +71,8 @@ struct NoisePoint {
 struct NoisePicture {
   std::vector<double> sigma;  // as automatic mode uses it
   NoiseConfidence confidence;
-  std::string impulses;                         // as in PreviewInfo
+  double corners = 1;                           // as in PreviewInfo
+  std::string impulses;                         // the same
   std::vector<std::vector<NoisePoint>> curves;  // from dark to bright; may be empty
   // Lightness as automatic mode removes it, where that depends on brightness; else empty.
   std::vector<NoisePoint> removed;

@@ -46,7 +46,7 @@ std::string capitalized(const std::string& sentence) {
 }
 
 std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence,
-                       const std::string& impulses) {
+                       double corners, const std::string& impulses) {
   if (sigma.empty()) return {};
   std::string text = sigma.size() < 3
                          ? format(_("Measured noise: %.1f"), sigma[0])
@@ -54,6 +54,9 @@ std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& 
                                   sigma[0], sigma[1], sigma[2]);
   if (!confidence.words.empty()) text += " (" + confidence.words + ")";
   if (confidence.unsure) text += std::string("\n") + _("Measure a flat part to be sure.");
+  if (corners != 1) {
+    text += "\n" + format(_("In the corners: %.1f times that of the middle."), corners);
+  }
   if (!impulses.empty()) text += "\n" + format(_("Found and replaced: %s."), impulses.c_str());
   return text;
 }

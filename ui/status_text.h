@@ -12,10 +12,10 @@ namespace grainless::ui {
 // The engine's sentences are made to follow a file's name or a colon: as one that stands alone.
 std::string capitalized(const std::string& sentence);
 
-// "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour", what to do when unsure, and which
-// impulses are replaced, if any.
+// "Measured noise: 7.3 in lightness, 4.1 and 3.9 in colour", what to do when unsure, how strong it
+// is in the corners, where that differs from 1, and which impulses are replaced, if any.
 std::string noise_text(const std::vector<double>& sigma, const NoiseConfidence& confidence,
-                       const std::string& impulses);
+                       double corners, const std::string& impulses);
 // The same of a part of the layer.
 std::string area_text(const std::vector<double>& sigma);
 // "Preview by AMD EPYC in 0.52 s", and why not on another device, unless that was `told`; or what

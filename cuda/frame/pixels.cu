@@ -20,24 +20,33 @@ __device__ const uint8_t* pixel_at(const DevicePixels& pixels, int x, int y) {
 // Kernels that bend are compiled apart: an argument that is indexed is copied to local memory,
 // which costs a 24-megapixel picture a millisecond each way.
 template <bool kBent>
-__device__ float load_value(const DevicePixels& pixels, const void* pixel, int channel) {
-  const float value = load_component(pixel, pixels.format.component, channel);
-  return kBent ? bent(pixels.bend, value) : value;
+__device__ float gain_of_pixel(const DevicePixels& pixels, int x, int y) {
+  return kBent ? gain_at(pixels.field, x, y) : 1.0f;
 }
 
 template <bool kBent>
-__device__ Colour load_colour(const DevicePixels& pixels, const void* pixel) {
-  const float first = load_value<kBent>(pixels, pixel, 0);
+__device__ float load_value(const DevicePixels& pixels, const void* pixel, int channel,
+                            float gain) {
+  const float value = load_component(pixel, pixels.format.component, channel);
+  return kBent ? bent(pixels.bend, value / gain) : value;
+}
+
+template <bool kBent>
+__device__ Colour load_colour(const DevicePixels& pixels, int x, int y) {
+  const void* pixel = pixel_at(pixels, x, y);
+  const float gain = gain_of_pixel<kBent>(pixels, x, y);
+  const float first = load_value<kBent>(pixels, pixel, 0, gain);
   if (pixels.format.colours() == 1) return {{first, 0, 0}};
-  const Yuv yuv = yuv_from_rgb(
-      {first, load_value<kBent>(pixels, pixel, 1), load_value<kBent>(pixels, pixel, 2)});
+  const Yuv yuv = yuv_from_rgb({first, load_value<kBent>(pixels, pixel, 1, gain),
+                                load_value<kBent>(pixels, pixel, 2, gain)});
   return {{yuv.y, yuv.u, yuv.v}};
 }
 
 template <bool kBent>
-__device__ void store_value(const DevicePixels& pixels, void* pixel, int channel, float value) {
+__device__ void store_value(const DevicePixels& pixels, void* pixel, int channel, float value,
+                            float gain) {
   store_component(pixel, pixels.format.component, channel,
-                  kBent ? bent_back(pixels.bend, value) : value);
+                  kBent ? gain * bent_back(pixels.bend, value) : value);
 }
 
 __device__ void put(const DevicePlanes& planes, int x, int y, const Colour& colour) {
@@ -53,7 +62,7 @@ __device__ Colour mean_around(const DevicePixels& pixels, int x, int y, const ui
   for (int dy = -kFillRadius; dy <= kFillRadius; ++dy) {
     for (int dx = -kFillRadius; dx <= kFillRadius; ++dx) {
       if (!valid[(dy + kFillRadius) * kWideX + dx + kFillRadius]) continue;
-      const Colour colour = load_colour<kBent>(pixels, pixel_at(pixels, x + dx, y + dy));
+      const Colour colour = load_colour<kBent>(pixels, x + dx, y + dy);
       for (int c = 0; c < kMaxChannels; ++c) sum.plane[c] += colour.plane[c];
       ++count;
     }
@@ -83,7 +92,7 @@ __global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const La
   if (inside) {
     const uint8_t* pixel = pixel_at(pixels, x, y);
     usable = pixel_is_valid(pixel, pixels.format, pixels.valid);
-    if (usable) put(planes, x, y, load_colour<kBent>(pixels, pixel));
+    if (usable) put(planes, x, y, load_colour<kBent>(pixels, x, y));
   }
   if (!__syncthreads_or(!usable)) return;
   const Rect& image = pixels.image;
@@ -116,7 +125,7 @@ struct ImpulseSource {
            pixel_is_valid(pixel_at(pixels, x, y), pixels.format, pixels.valid);
   }
   __device__ float value(int c, int x, int y) const {
-    return load_value<kBent>(pixels, pixel_at(pixels, x, y), c);
+    return load_value<kBent>(pixels, pixel_at(pixels, x, y), c, gain_of_pixel<kBent>(pixels, x, y));
   }
 };
 
@@ -196,16 +205,17 @@ __global__ void pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePl
       static_cast<size_t>(y - source.rect.y) * source.stride + (x - source.rect.x);
   const float luma = result.plane(0)[at];
   const float blended = luma + output.detail * (source.plane(0)[source_at] - luma);
+  const float gain = gain_of_pixel<kBent>(pixels, x, y);
   bool finite = isfinite(blended);
   if (format.colours() == 1) {
-    store_value<kBent>(pixels, to, 0, blended);
+    store_value<kBent>(pixels, to, 0, blended, gain);
   } else {
     const float u = result.plane(1)[at], v = result.plane(2)[at];
     finite = finite && isfinite(u) && isfinite(v);
     const Rgb rgb = rgb_from_yuv({blended, u, v});
-    store_value<kBent>(pixels, to, 0, rgb.r);
-    store_value<kBent>(pixels, to, 1, rgb.g);
-    store_value<kBent>(pixels, to, 2, rgb.b);
+    store_value<kBent>(pixels, to, 0, rgb.r, gain);
+    store_value<kBent>(pixels, to, 1, rgb.g, gain);
+    store_value<kBent>(pixels, to, 2, rgb.b, gain);
   }
   if (!finite) *output.not_finite = 1;
   if (format.has_alpha()) {

@@ -20,6 +20,7 @@ struct DevicePixels {
   void* data;  // of (rect.x, rect.y)
   size_t row_bytes;
   ValueRange valid;  // Plan::valid
+  GainField field;   // of Plan::corners
   ToneBend bend;     // Plan::bend
   Colour hidden;     // Plan::hidden
 };

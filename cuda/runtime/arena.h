@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cuda/frame/pixels.cuh"
+#include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
 #include "handles.h"
 #include "sizes.h"
@@ -42,10 +43,15 @@ class Cutter {
   }
   DevicePixels pixels(const Plan& plan, const AbiTile& tile, const Rect& rect) {
     const size_t row = row_bytes(plan, rect.width);
-    return {plan.format, {0, 0, tile.image_width, tile.image_height},
-            rect,        take(row * rect.height),
-            row,         plan.valid,
-            plan.bend,   hidden_of(plan)};
+    return {plan.format,
+            {0, 0, tile.image_width, tile.image_height},
+            rect,
+            take(row * rect.height),
+            row,
+            plan.valid,
+            field_of(plan.corners, tile.image_width, tile.image_height),
+            plan.bend,
+            hidden_of(plan)};
   }
   DevicePlanes planes(const Plan& plan, const Rect& rect) {
     return {static_cast<float*>(take(plane_bytes(plan, rect.width, rect.height))), plan.channels,

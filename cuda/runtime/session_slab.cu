@@ -36,6 +36,7 @@ struct SlabBuffers {
               memory.take(layer_bytes * slab.in_layers),
               row_bytes(plan, slab.width),
               plan.valid,
+              {},  // a volume has none
               plan.bend,
               hidden_of(plan)};
     planes.data = static_cast<float*>(

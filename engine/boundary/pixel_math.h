@@ -3,13 +3,14 @@
 // values. Backends agree here to the last bit, since matching is exact from here on. Files that
 // call these functions are compiled without contraction to fused multiply-add: all of the engine
 // with -ffp-contract=off, cuda_exact_sources (cuda/meson.build) with nvcc's -fmad=false. Other CUDA
-// files include it for GRAINLESS_HD and reflect() alone.
+// files include it for GRAINLESS_HD, reflect() and field_of(), which the host calls.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
+#include "corner_gain.h"
 #include "pixels.h"
 #include "tone_bend.h"
 
@@ -102,6 +103,28 @@ GRAINLESS_HD float unlifted(const BlackLift& lift, float value) {
 // Of a result.
 GRAINLESS_HD float bent_back(const ToneBend& bend, float value) {
   return unlifted(bend.lift, unbent(bend, value));
+}
+
+inline GainField field_of(const CornerGain& gain, int32_t width, int32_t height) {
+  const float right = 0.5f * static_cast<float>(width - 1);
+  const float down = 0.5f * static_cast<float>(height - 1);
+  const float square = right * right + down * down;
+  return {gain, right, down, square > 0 ? 1 / square : 0.0f};
+}
+
+GRAINLESS_HD float square_at(const GainField& field, float x, float y) {
+  const float right = x - field.centre_x, down = y - field.centre_y;
+  return (right * right + down * down) * field.per_square;
+}
+
+GRAINLESS_HD float gain_of(const CornerGain& gain, float t) {
+  return 1.0f + t * (gain.rise + gain.bulge * t);
+}
+
+// Of pixel (x, y), 1 where there is none.
+GRAINLESS_HD float gain_at(const GainField& field, int32_t x, int32_t y) {
+  if (field.gain.enabled == 0) return 1.0f;
+  return gain_of(field.gain, square_at(field, static_cast<float>(x), static_cast<float>(y)));
 }
 
 // Added before integers are cut off: a half and a little more. Means of two integers, which are

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "choices.h"
+#include "corner_gain.h"
 #include "impulse_rule.h"
 #include "pixels.h"
 #include "tone_bend.h"
@@ -215,6 +216,7 @@ struct Plan {
   int32_t smallest;            // images with a side under this come back unchanged
   int32_t halo;                // pixels round a pixel that its result may depend on
   ValueRange valid;            // colour values outside are left as they are, and no patch sees them
+  CornerGain corners;          // taken from colours; never without a bend
   ToneBend bend;               // of colours, before they become planes
   ImpulseRule impulse;         // of bent colours; what is one is replaced in the planes
   float hidden[kMaxChannels];  // planes' values where no valid pixel lies within kFillRadius

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "corner_gain.h"
+#include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
 #include "engine/sentence.h"
 #include "flat_blocks.h"
@@ -188,7 +190,14 @@ bool is_drawn(const Sample& sample) {
 NoiseCurve measure_noise_curve(const ConstImage& image, const NoiseArea& area,
                                const NoiseModel& model, ThreadPool& pool,
                                const Callbacks& callbacks) {
-  const Sample sample = sample_of(image, area, pool, callbacks);
+  Sample sample = sample_of(image, area, pool, callbacks);
+  if (model.corners.enabled != 0) {
+    const Rect rect = rect_of(image, area);
+    GainField field = field_of(model.corners, image.width, image.height);
+    field.centre_x -= static_cast<float>(rect.x);
+    field.centre_y -= static_cast<float>(rect.y);
+    take_gain(field, sample, pool);
+  }
   NoiseCurve curve;
   curve.channels = sample.channels;
   for (int32_t c = 0; c < sample.channels; ++c) {

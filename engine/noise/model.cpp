@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/boundary/pixel_math.h"
 #include "engine/sentence.h"
 
 namespace grainless {
@@ -51,6 +52,10 @@ std::string confidence_text(Confidence confidence) {
 bool surely_white(const NoiseModel& noise) {
   return noise.confidence == Confidence::kMeasured &&
          std::all_of(noise.white, noise.white + noise.channels, [](bool white) { return white; });
+}
+
+float in_corners(const NoiseModel& noise) {
+  return noise.corners.enabled != 0 ? gain_of(noise.corners, 1) : 1.0f;
 }
 
 float sigma_at(const NoiseModel& noise, int32_t channel, float brightness) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/boundary/corner_gain.h"
 #include "engine/boundary/pixels.h"
 #include "engine/boundary/tone_bend.h"
 
@@ -113,6 +114,8 @@ struct NoiseModel {
   bool was_white = false;
   // Chroma follows from luma (neutral.h) and tells no more of what is alike.
   bool toned = false;
+  // Where the noise changes towards the corners: sigma is that of the picture's middle.
+  CornerGain corners;
   // What makes the noise even; sigma is that of bent colours.
   ToneBend bend;
   BlackLift lift;                       // of a stack of layers, for bend.lift
@@ -141,6 +144,9 @@ bool surely_white(const NoiseModel& noise);
 // Sigma of a channel in colours as they are, at a brightness 0..255: that of bent colours over the
 // curve's slope there.
 float sigma_at(const NoiseModel& noise, int32_t channel, float brightness);
+
+// How many times as strong as in the picture's middle the noise is in its corners.
+float in_corners(const NoiseModel& noise);
 
 // What to say of the noise that is taken out of layers: of those that show none alone and are
 // averaged all the same, what they differ by.

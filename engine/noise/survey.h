@@ -32,6 +32,7 @@ class Survey {
   Sample sample(ThreadPool& pool, const Callbacks& callbacks);
 
   PixelFormat format() const { return format_; }
+  Rect whole() const { return {0, 0, width_, height_}; }
 
  private:
   PixelFormat format_;

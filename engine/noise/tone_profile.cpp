@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "engine/boundary/pixel_math.h"
+#include "finest_band.h"
 
 namespace grainless {
 namespace {
 
-constexpr int32_t kTones = 16, kBlock = 8, kAround = 4;  // pixels of a block, and round it
+constexpr int32_t kTones = 16;
 constexpr size_t kFewestBlocks = 12;
 constexpr double kFlattest = 0.15;  // share of a tone's blocks
-constexpr double kClipped = 0.02;   // share of a block's pixels
 constexpr double kLeast = 0.3;      // sigma that rounding to 8 bits leaves room for
 constexpr double kMedian = 1.4826;  // sigma of normal noise over the median of its sizes
 constexpr int32_t kUnknowns = kMaxChannels + kProfileKnots;
@@ -30,97 +30,38 @@ struct Point {
   int32_t channel;
 };
 
-struct Block {
-  double structure, brightness;
-  std::vector<float> band;  // sizes of the finest diagonal band
-};
-
 double luma_scale(int32_t channels) {
   return channels == 3 ? std::sqrt(3.0) : 1.0;
 }
 
-// Mean and variance of luma at quarter resolution, of the block and what lies round it.
-void look_at(const SampleTile& tile, int32_t x, int32_t y, Block& block) {
-  const int32_t width = tile.width_at(2), side = (kBlock + 2 * kAround) / 4;
-  double sum = 0, squares = 0;
-  for (int32_t j = (y - kAround) / 4; j < (y - kAround) / 4 + side; ++j) {
-    for (int32_t i = (x - kAround) / 4; i < (x - kAround) / 4 + side; ++i) {
-      const double value = tile.plane[2][0][static_cast<size_t>(j) * width + i];
-      sum += value;
-      squares += value * value;
-    }
-  }
-  const double count = side * side;
-  block.brightness = sum / count;
-  block.structure = squares / count - block.brightness * block.brightness;
-}
-
-// Second differences along both axes, of unit gain for white noise.
-float finest(const std::vector<float>& plane, int32_t width, size_t at) {
-  const auto row = [&](size_t i) { return plane[i - 1] - 2 * plane[i] + plane[i + 1]; };
-  return (row(at - width) - 2 * row(at) + row(at + width)) / 6.0f;
-}
-
-std::vector<Block> tile_blocks(const SampleTile& tile, int32_t channel) {
-  std::vector<Block> blocks;
-  for (int32_t y = kBlock; y + kBlock + kAround <= tile.height; y += kBlock) {
-    for (int32_t x = kBlock; x + kBlock + kAround <= tile.width; x += kBlock) {
-      const int32_t side = kBlock + 2 * kAround;
-      if (!measurable(tile, x - kAround, y - kAround, side, kClipped)) continue;
-      if (count_state(tile, x, y, kBlock, kRepeated) == kBlock * kBlock) continue;
-      Block block{};
-      look_at(tile, x, y, block);
-      for (int32_t j = y; j < y + kBlock; ++j) {
-        for (int32_t i = x; i < x + kBlock; ++i) {
-          const size_t at = static_cast<size_t>(j) * tile.width + i;
-          block.band.push_back(std::abs(finest(tile.plane[0][channel], tile.width, at)));
-        }
-      }
-      blocks.push_back(std::move(block));
-    }
-  }
-  return blocks;
-}
-
-void add_point(std::vector<Block>& blocks, double scale, int32_t channel,
+void add_point(std::vector<BandBlock>& blocks, double scale, int32_t channel,
                std::vector<Point>& points) {
   if (blocks.size() < kFewestBlocks) return;
-  std::stable_sort(blocks.begin(), blocks.end(),
-                   [](const Block& a, const Block& b) { return a.structure < b.structure; });
-  const size_t flat =
-      std::max(kFewestBlocks, static_cast<size_t>(kFlattest * static_cast<double>(blocks.size())));
-  std::vector<float> band;
-  double brightness = 0;
-  for (size_t i = 0; i < flat; ++i) {
-    band.insert(band.end(), blocks[i].band.begin(), blocks[i].band.end());
-    brightness += blocks[i].brightness / scale / static_cast<double>(flat);
-  }
-  const auto middle = band.begin() + static_cast<ptrdiff_t>(band.size() / 2);
-  std::nth_element(band.begin(), middle, band.end());
-  const double sigma = kMedian * *middle;
-  if (sigma <= kLeast) return;
+  const BandNoise noise = flattest_band(blocks, kFlattest, kFewestBlocks);
+  if (noise.sigma <= kLeast) return;
   // Luma's band is a sure witness, a colour's flat blocks are chosen by luma.
   const double share = channel == 0 ? 1.0 : 0.5;
-  const double weight = share * std::min(1.0, static_cast<double>(flat) / 60);
-  points.push_back({std::clamp(brightness, 0.0, 255.0), std::log(sigma), weight, channel});
+  const double weight = share * std::min(1.0, static_cast<double>(noise.blocks) / 60);
+  points.push_back(
+      {std::clamp(noise.brightness / scale, 0.0, 255.0), std::log(noise.sigma), weight, channel});
 }
 
 std::vector<Point> measure_points(const Sample& sample, ThreadPool& pool) {
   std::vector<Point> points;
   const double scale = luma_scale(sample.channels);
   for (int32_t c = 0; c < sample.channels; ++c) {
-    std::vector<std::vector<Block>> parts(sample.tiles.size());
+    std::vector<std::vector<BandBlock>> parts(sample.tiles.size());
     pool.parallel_for(static_cast<int32_t>(parts.size()),
-                      [&](int32_t i, int32_t) { parts[i] = tile_blocks(sample.tiles[i], c); });
-    std::array<std::vector<Block>, kTones> tones;
-    for (std::vector<Block>& part : parts) {
-      for (Block& block : part) {
+                      [&](int32_t i, int32_t) { parts[i] = band_blocks(sample.tiles[i], c); });
+    std::array<std::vector<BandBlock>, kTones> tones;
+    for (std::vector<BandBlock>& part : parts) {
+      for (BandBlock& block : part) {
         const double tone = std::floor(block.brightness / scale * kTones / 256);
         const auto index = static_cast<size_t>(std::clamp(tone, 0.0, kTones - 1.0));
         tones[index].push_back(std::move(block));
       }
     }
-    for (std::vector<Block>& tone : tones) add_point(tone, scale, c, points);
+    for (std::vector<BandBlock>& tone : tones) add_point(tone, scale, c, points);
   }
   return points;
 }

@@ -144,7 +144,8 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& measu
   plan.method = params.method;
   plan.format = format;
   plan.channels = format.colours();
-  set_bend(plan, noise.bend, noise.range);
+  plan.corners = noise.corners;
+  set_bend(plan, plan.corners.enabled != 0 ? enabled_bend(noise.bend) : noise.bend, noise.range);
   plan.bend.lift = lift_for(params, plan.channels, noise.bend.lift);
   plan.impulse = impulse_rule(params, noise);
   plan.detail = static_cast<float>(params.detail / 100);

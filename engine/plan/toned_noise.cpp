@@ -20,12 +20,17 @@ double mean_inverse(const Params& params, int32_t segment) {
 
 }  // namespace
 
+ToneBend enabled_bend(const ToneBend& bend) {
+  ToneBend result = bend;
+  if (bend.enabled != 0) return result;
+  result.enabled = 1;
+  for (int32_t i = 0; i <= kBendSegments; ++i) result.to[i] = static_cast<float>(i) * kBendStep;
+  return result;
+}
+
 NoiseModel toned_noise(const Params& params, const NoiseModel& noise) {
   if (!has_tone_strength(params)) return noise;
-  ToneBend before = noise.bend;
-  if (before.enabled == 0) {
-    for (int32_t i = 0; i <= kBendSegments; ++i) before.to[i] = static_cast<float>(i) * kBendStep;
-  }
+  const ToneBend before = enabled_bend(noise.bend);
   double to[kBendSegments + 1] = {};
   for (int32_t i = 0; i < kBendSegments; ++i) {
     to[i + 1] = to[i] + (double{before.to[i + 1]} - before.to[i]) * mean_inverse(params, i);

@@ -349,6 +349,53 @@ TEST(ContractBend, AgreesWithTheCpu) {
   }
 }
 
+// Colours over a gain that grows or falls towards the corners, bent or not, whole and in a part.
+TEST(ContractCorners, AgreesWithTheCpuAndInAPart) {
+  Engine engine({g_module_dir, 2});
+  const Rect rect{70, 31, 44, 52};
+  for (const MethodRow& row : method_rows()) {
+    for (const PixelFormat format :
+         {PixelFormat{Component::kU8, 3}, {Component::kHalf, 1}, {Component::kFloat, 4}}) {
+      TestImage image = noisy_picture(format, 121, 95, 15.0f);
+      if (format.has_alpha()) image.set(90, 50, format.channels - 1, 0);
+      for (const CornerGain& corners : {CornerGain{1, 0.5f, 1.0f}, CornerGain{1, -0.4f, -0.2f}}) {
+        for (const bool bent_too : {false, true}) {
+          NoiseModel noise = white_noise(format.colours(), 10.0f);
+          noise.corners = corners;
+          noise.bend.enabled = bent_too ? 1 : 0;
+          for (int32_t i = 0; i <= kBendSegments; ++i) {
+            noise.bend.to[i] = static_cast<float>(255 * std::pow(1.0 * i / kBendSegments, 1.2));
+          }
+          const auto result_on = [&](const std::string& device, const Rect& part) {
+            TestImage result(format, image.width, image.height);
+            Params params;
+            params.method = static_cast<int32_t>(row.method);
+            params.auto_sigma = false;
+            params.device = device;
+            Report report;
+            const Status status =
+                engine.denoise(params, noise, image.view(), result.target(part), {}, report);
+            EXPECT_TRUE(status.ok()) << status.message();
+            EXPECT_TRUE(report.fallbacks.empty());
+            return result;
+          };
+          const Rect all{0, 0, image.width, image.height};
+          const TestImage here = result_on(g_device, all), cpu = result_on("cpu", all);
+          EXPECT_GE(test::psnr(here, cpu), 80.0) << row.choice.id;
+          EXPECT_LE(test::largest_difference(here, cpu), 1.0f) << row.choice.id;
+          EXPECT_GT(test::largest_difference(here, image), 5.0f) << row.choice.id;
+          const TestImage part = result_on(g_device, rect);
+          for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+            for (int32_t x = rect.x; x < rect.right(); ++x) {
+              ASSERT_EQ(part.get(x, y, 0), here.get(x, y, 0)) << row.choice.id << x << ' ' << y;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 // Impulses of all kinds, beside hidden pixels and the picture's borders, and in pieces.
 TEST(ContractImpulses, AgreesWithTheCpuAndInPieces) {
   Engine engine({g_module_dir, 2});
@@ -366,6 +413,7 @@ TEST(ContractImpulses, AgreesWithTheCpuAndInPieces) {
     for (const char* way : {"weak", "normal", "strong"}) {
       for (const bool bent_too : {false, true}) {
         noise.bend.enabled = bent_too ? 1 : 0;
+        noise.corners = {bent_too ? 1 : 0, 0.5f, 0.25f};
         for (int32_t i = 0; i <= kBendSegments; ++i) {
           noise.bend.to[i] = static_cast<float>(255 * std::pow(1.0 * i / kBendSegments, 1.2));
         }

@@ -164,6 +164,14 @@ class Parts(WithFolder):
                 whole = scene(250, 270, 3)
                 self.check(whole, [np.s_[0:220, 0:230], np.s_[21:250, 33:270], np.s_[13:247, 0:270]], **settings)
 
+    def test_corners_are_those_of_the_whole_picture(self):
+        whole = scene(320, 400, 3, dtype="float32")
+        y, x = np.mgrid[-1:1:320j, -1:1:400j]
+        grown = (1.5 * (x * x + y * y) / 2)[..., None].astype("float32")
+        whole += 8 / 255 * grown * np.random.default_rng(9).standard_normal(whole.shape).astype("float32")
+        self.assertGreater(grainless.estimate(whole).corners, 1.7)
+        self.check(whole, [np.s_[0:260, 0:300], np.s_[41:320, 63:400]], method="dct")
+
     def test_volumes(self):
         whole = np.stack([scene(64, 72, seed=seed) for seed in range(7)])
         for method in ("nlm", "bm3d"):
@@ -304,6 +312,7 @@ class Running(WithFolder):
         self.assertAlmostEqual(report["sigma"][0], 8, delta=0.8)
         model = pickle.loads(pickle.dumps(grainless.estimate(picture)))
         self.assertEqual(model.sigma, report["sigma"])
+        self.assertEqual((model.corners, report["corners"]), (1, 1))
         np.testing.assert_array_equal(grainless.denoise(picture, model=model), result)
 
     def test_a_damaged_model_is_refused(self):

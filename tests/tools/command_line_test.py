@@ -804,6 +804,23 @@ class OtherCommands(CommandLine):
         self.assertEqual(report["tones"], tones)
         self.assertNotIn("tones", json.loads(self.run_program("estimate", "in.pgm", "--json").stdout))
 
+    def test_noise_that_grows_towards_the_corners(self):
+        draw = random.Random(5)
+        width, height = 384, 288
+        places = [(x / width - 0.5, y / height - 0.5) for y in range(height) for x in range(width)]
+        gains = [1 + 1.5 * (x * x + y * y) / 0.5 for x, y in places]
+        noisy = [min(255, max(0, round(110 + 60 * x + draw.gauss(0, 6 * gain)))) for (x, _), gain in zip(places, gains)]
+        (self.path / "lens.pgm").write_bytes(pgm(width, height, noisy))
+        report = json.loads(self.run_program("estimate", "lens.pgm", "--json").stdout)
+        self.assertAlmostEqual(report["corners"], 2.5, delta=0.4)
+        self.assertAlmostEqual(report["sigma"][0], 6, delta=0.7)
+        said = f"{report['corners']:.1f} times as strong in the corners"
+        self.assertIn(said, self.run_program("estimate", "lens.pgm").stdout)
+        result = self.run_program("lens.pgm", "-o", "out.pgm", "--json")
+        self.assertEqual(json.loads(result.stdout)["corners"], report["corners"])
+        self.assertIn(said, result.stderr)
+        self.assertNotIn("corners", json.loads(self.run_program("estimate", "in.pgm", "--json").stdout))
+
     def test_devices(self):
         devices = json.loads(self.run_program("devices", "--json").stdout)["devices"]
         self.assertEqual(devices[-1]["name"], "cpu")

@@ -38,7 +38,7 @@ std::string summary(const Job& job, const Outcome& outcome) {
     text += " " + decimals(double(report.noise.sigma[0][c]), 2);
   }
   if (outcome.estimated) text += " (" + confidence_text(report.noise.confidence) + ")";
-  text += ", " + decimals(total_seconds(outcome), 2) + " s";
+  text += corners_text(report.noise) + ", " + decimals(total_seconds(outcome), 2) + " s";
   if (outcome.metrics != Metrics::kNone) {
     text += ", PSNR " + decimals(outcome.before.psnr, 2) + " -> " +
             decimals(outcome.after.psnr, 2) + " dB";

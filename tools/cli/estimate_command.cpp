@@ -56,7 +56,7 @@ std::string line_of(const std::string& input, const NoiseModel& noise) {
     std::snprintf(text, sizeof text, " %.2f", static_cast<double>(noise.sigma[0][c]));
     line += text;
   }
-  line += ", " + confidence_text(noise.confidence);
+  line += ", " + confidence_text(noise.confidence) + corners_text(noise);
   const std::string impulses = impulses_text(noise.impulses);
   return line + (impulses.empty() ? "" : ", " + impulses) + "\n";
 }
@@ -69,6 +69,7 @@ JsonLine json_of(const std::string& input, const Estimated& estimated) {
   add_sigma(line, noise);
   line.add("confidence", confidence_id(noise.confidence));
   add_tones(line, noise);
+  add_corners(line, noise);
   line.add_each("white", std::span(noise.white).first(static_cast<size_t>(noise.channels)));
   line.add("impulses", impulses_id(noise.impulses));
   line.add("seconds", estimated.seconds);

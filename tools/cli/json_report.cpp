@@ -71,6 +71,18 @@ void add_tones(JsonLine& line, const NoiseModel& noise) {
   line.close(']');
 }
 
+void add_corners(JsonLine& line, const NoiseModel& noise) {
+  if (noise.corners.enabled != 0) line.add("corners", in_corners(noise));
+}
+
+std::string corners_text(const NoiseModel& noise) {
+  if (noise.corners.enabled == 0) return {};
+  char text[64];
+  std::snprintf(text, sizeof text, ", %.1f times as strong in the corners",
+                static_cast<double>(in_corners(noise)));
+  return text;
+}
+
 void add_outcome(JsonLine& line, const Outcome& outcome) {
   const Report& report = outcome.report;
   line.add("device", report.device);
@@ -80,6 +92,7 @@ void add_outcome(JsonLine& line, const Outcome& outcome) {
   if (outcome.estimated) line.add("confidence", confidence_id(report.noise.confidence));
   line.add("impulses", impulses_id(report.noise.impulses));
   add_tones(line, report.noise);
+  add_corners(line, report.noise);
   add_seconds(line, outcome);
   line.add("tiles", report.tiles);
   line.add("peak_memory", report.peak_memory);

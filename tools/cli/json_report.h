@@ -40,6 +40,10 @@ void add_outcome(JsonLine& line, const Outcome& outcome);
 void add_sigma(JsonLine& line, const NoiseModel& noise);
 // "tones", where noise differs over brightness: luma's sigma at brightness 0, 32, ... 255.
 void add_tones(JsonLine& line, const NoiseModel& noise);
+// "corners", where noise differs there: how many times as strong as in the middle.
+void add_corners(JsonLine& line, const NoiseModel& noise);
+// Says the same to people, after a comma.
+std::string corners_text(const NoiseModel& noise);
 void add_number_or_null(JsonLine& line, const char* name, const std::optional<double>& value);
 
 // Writes one line to stdout. Both throw Error(kBadInput) when stdout doesn't take it.

@@ -16,7 +16,8 @@ from steps import fail
 
 SEED, ISO, LOW_ISO = 20261122, 6400, 1600
 HOT = 1 / 400  # of the photosites: more than a camera's, to be seen in a small picture
-SHOWN, ENLARGED = (190, 20, 170, 150), 2  # x, y, width, height; times
+SHOWN, CORNER, ENLARGED = (190, 20, 170, 150), (0, 362, 170, 150), 2  # x, y, width, height; times
+STOPS = 3  # by which a lens darkens the corners
 COLOURS = 160
 
 
@@ -27,6 +28,15 @@ def even(clean):
 
 def shadows(clean):
     return camera.photosites(clean, camera.LEVELS[ISO], SEED)
+
+
+def corners(clean):
+    """A fast lens darkens them, and a raw developer brightens them again."""
+    rows, columns = (numpy.linspace(-1, 1, side) for side in clean.shape[:2])
+    square = (rows[:, None] ** 2 + columns**2) / 2
+    light = 2.0 ** (-STOPS * square[..., None])
+    noisy = camera.photon_noise(light * camera.decode_srgb(clean / 255.0), camera.LEVELS[LOW_ISO], SEED)
+    return camera.to_bytes(camera.encode_srgb(numpy.clip(noisy / light, 0, 1)))
 
 
 def blotches(clean):
@@ -56,14 +66,15 @@ def jpeg(clean):
 KINDS = {
     "even": (even, []),
     "shadows": (shadows, []),
+    "corners": (corners, []),
     "blotches": (blotches, ["--preset", "high-iso"]),
     "hot-pixels": (hot_pixels, []),
     "jpeg": (jpeg, ["--preset", "camera-jpeg"]),
 }
 
 
-def part(path):
-    x, y, width, height = SHOWN
+def part(path, kind):
+    x, y, width, height = CORNER if kind == "corners" else SHOWN
     with Image.open(path) as image:
         crop = image.convert("RGB").crop((x, y, x + width, y + height))
     return crop.resize((width * ENLARGED, height * ENLARGED), Image.Resampling.NEAREST)
@@ -78,7 +89,7 @@ def make(out):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             fail(f"{' '.join(command)}: {done.stderr.strip()}")
-        left, right = part(before), part(after)
+        left, right = part(before, kind), part(after, kind)
         sheet = Image.new("RGB", (2 * left.width + 6, left.height), (255, 255, 255))
         sheet.paste(left, (0, 0))
         sheet.paste(right, (left.width + 6, 0))

@@ -22,25 +22,26 @@ struct Colour {
 };
 
 template <bool kBent>
-inline Colour load_colour(const void* pixel, PixelFormat format, const ToneBend& bend) {
+inline Colour load_colour(const void* pixel, PixelFormat format, const ToneBend& bend, float gain) {
   float value[kMaxChannels] = {};
   for (int32_t c = 0; c < format.colours(); ++c) {
     value[c] = load_component(pixel, format.component, c);
-    if (kBent) value[c] = bent(bend, value[c]);
+    if (kBent) value[c] = bent(bend, value[c] / gain);
   }
   if (format.colours() == 1) return {{value[0], 0, 0}};
   const Yuv yuv = yuv_from_rgb({value[0], value[1], value[2]});
   return {{yuv.y, yuv.u, yuv.v}};
 }
 
-inline Colour load_colour(const void* pixel, PixelFormat format, const ToneBend& bend) {
-  return bend.enabled != 0 ? load_colour<true>(pixel, format, bend)
-                           : load_colour<false>(pixel, format, bend);
+inline Colour load_colour(const void* pixel, PixelFormat format, const ToneBend& bend, float gain) {
+  return bend.enabled != 0 ? load_colour<true>(pixel, format, bend, gain)
+                           : load_colour<false>(pixel, format, bend, gain);
 }
 
 // What is valid, how it is bent and what stands for the hidden: the plan's.
 struct Reading {
   ValueRange valid;
+  GainField field;
   const ToneBend& bend;
   const float (&hidden)[kMaxChannels];
 };
@@ -48,6 +49,7 @@ struct Reading {
 // What a pixel is made of again: the result, and the source for its share of detail.
 struct Layers {
   const Planes &source, &result;
+  const GainField& field;
 };
 
 // Rows of pixels, of a format that is a template argument so that the compiler can unswitch and
@@ -77,7 +79,8 @@ int32_t RowsOf<kComponent, kChannels, kBent>::load(const void* row, int32_t widt
   int32_t invalid = 0;
   for (int32_t x = 0; x < width; ++x, pixel += kFormat.pixel_bytes()) {
     if (!kAlwaysValid) invalid += pixel_is_valid(pixel, kFormat, reading.valid) ? 0 : 1;
-    const Colour colour = load_colour<kBent>(pixel, kFormat, reading.bend);
+    const float gain = kBent ? gain_at(reading.field, planes.rect().x + x, y) : 1.0f;
+    const Colour colour = load_colour<kBent>(pixel, kFormat, reading.bend, gain);
     for (int32_t c = 0; c < kFormat.colours(); ++c) out[c][x] = colour.plane[c];
   }
   return invalid;
@@ -103,8 +106,9 @@ void RowsOf<kComponent, kChannels, kBent>::store(const Plan& plan, const Layers&
     Rgb rgb{luma, 0, 0};
     if constexpr (kColours == 3) rgb = rgb_from_yuv({luma, result[1][x], result[2][x]});
     const float value[kMaxChannels] = {rgb.r, rgb.g, rgb.b};
+    const float gain = kBent ? gain_at(layers.field, out.x + x, y) : 1.0f;
     for (int32_t c = 0; c < kColours; ++c) {
-      store_component(to, kComponent, c, kBent ? bent_back(plan.bend, value[c]) : value[c]);
+      store_component(to, kComponent, c, kBent ? gain * bent_back(plan.bend, value[c]) : value[c]);
     }
     if constexpr (kFormat.has_alpha()) {
       constexpr int32_t kAlpha = kFormat.component_bytes(), kAt = kColours * kAlpha;
@@ -160,7 +164,8 @@ void fill_pixel(const ConstImage& image, const Reading& reading, int32_t x, int3
     for (int32_t wx = window.x; wx < window.right(); ++wx) {
       const void* pixel = pixel_at(image, wx, wy);
       if (!pixel_is_valid(pixel, image.format, reading.valid)) continue;
-      const Colour colour = load_colour(pixel, image.format, reading.bend);
+      const float gain = gain_at(reading.field, wx, wy);
+      const Colour colour = load_colour(pixel, image.format, reading.bend, gain);
       for (int32_t c = 0; c < planes.channels(); ++c) sum[c] += colour.plane[c];
       ++count;
     }
@@ -217,7 +222,8 @@ void over_rows(const Rect& rect, ThreadPool& pool, const std::function<void(int3
 Planes planes_from_pixels(const Plan& plan, const AbiTile& tile, const Rect& rect,
                           ThreadPool& pool) {
   const ConstImage image = source_image(plan, tile);
-  const Reading reading{plan.valid, plan.bend, plan.hidden};
+  const GainField field = field_of(plan.corners, image.width, image.height);
+  const Reading reading{plan.valid, field, plan.bend, plan.hidden};
   const auto load = with_rows(plan, [](auto rows) { return &decltype(rows)::load; });
   Planes planes(plan.channels, rect);
   over_rows(rect, pool, [&](int32_t y) {
@@ -234,7 +240,9 @@ void pixels_from_planes(const Plan& plan, const AbiTile& tile, const Planes& sou
                             tile.image_height, tile.out,
                             tile.target,       static_cast<ptrdiff_t>(tile.target_row_bytes)};
   const auto store = with_rows(plan, [](auto rows) { return &decltype(rows)::store; });
-  over_rows(tile.out, pool, [&](int32_t y) { store(plan, {source, result}, y, image, target); });
+  const GainField field = field_of(plan.corners, image.width, image.height);
+  over_rows(tile.out, pool,
+            [&](int32_t y) { store(plan, {source, result, field}, y, image, target); });
 }
 
 }  // namespace grainless

@@ -125,6 +125,7 @@ class Checker {
                  : engines_.one.noise_for(params_, input_[0].view(), {}, noise_, nullptr);
     if (!status.ok()) fail("status", status.message());
     if (draw_.bend > 0) noise_.bend = noise_bend(draw_.bend);
+    if (!volume() && draw_.corners > 0) noise_.corners = noise_corners(draw_.corners);
     for (int32_t l = 0; l < noise_.levels; ++l) {
       for (int32_t c = 0; c < noise_.channels; ++c) {
         const double sigma = double{noise_.sigma[l][c]};
@@ -289,7 +290,7 @@ class Checker {
         steepest = std::max(steepest, double{sigma_at(noise, 0, brightness) / sigma});
       }
     }
-    return strongest * steepest;
+    return strongest * steepest * std::max(1.0, double{in_corners(noise)});
   }
 
   double quantum() const {
@@ -322,7 +323,8 @@ class Checker {
       const float rise = bend.lift.to[i + 1] - bend.lift.to[i];
       steepest = std::max(steepest, double{rise / bend.lift.step});
     }
-    return double{most / least} * steepest;
+    const double corners = double{in_corners(noise_)};
+    return double{most / least} * steepest * std::max(corners, 1 / corners);
   }
 
   static double root(double squares, int64_t count) {
@@ -405,17 +407,20 @@ class Checker {
     return true;
   }
 
-  // Lowest and highest value of a channel in the window round a pixel, filled ones' sources, too.
+  // Lowest and highest value of a channel in the window round a pixel, filled ones' sources, too;
+  // as bright as they were at that pixel.
   std::pair<float, float> extremes(int32_t z, int32_t x, int32_t y, int32_t c, int32_t radius,
                                    int32_t depth) const {
     float low = std::numeric_limits<float>::max(), high = -low;
     const auto count = static_cast<int32_t>(input_.size());
+    const GainField field = field_of(noise_.corners, draw_.width, draw_.height);
     for (int32_t k = std::max(0, z - depth); k <= std::min(count - 1, z + depth); ++k) {
       for (int32_t j = std::max(0, y - radius); j <= std::min(draw_.height - 1, y + radius); ++j) {
         for (int32_t i = std::max(0, x - radius); i <= std::min(draw_.width - 1, x + radius); ++i) {
           const bool visible = valid(input_[k], i, j);
           if (!visible && !taken_for_black(k, i, j)) continue;
-          const float value = visible ? input_[k].get(i, j, c) : 0.0f;
+          const float brighter = gain_at(field, x, y) / gain_at(field, i, j);
+          const float value = visible ? brighter * input_[k].get(i, j, c) : 0.0f;
           low = std::min(low, value);
           high = std::max(high, value);
         }
@@ -470,7 +475,8 @@ class Checker {
     const auto content = static_cast<Content>(draw_.content);
     const bool constant =
         content == Content::kConstant || content == Content::kBlack || content == Content::kWhite;
-    if (!constant || draw_.noise > 0 || draw_.frame != 0) return;
+    // Over a gain it is none.
+    if (!constant || draw_.noise > 0 || draw_.frame != 0 || noise_.corners.enabled != 0) return;
     for_pixels([&](size_t z, int32_t x, int32_t y) {
       if (!counts(z, x, y)) return;
       for (int32_t c = 0; c < colours(); ++c) {

@@ -158,6 +158,11 @@ void draw_picture(Dice& dice, Draw& draw) {
   } else if (dice.chance(0.5)) {
     draw.noise = std::strtod(std::to_string(dice.log_between(1e-3, 60)).c_str(), nullptr);
   }
+  // Nothing but noise shows a gain.
+  const bool shows = draw.noise >= 0.3 && draw.params.sigma >= 0.3;
+  if (shows && draw.range == 0 && draw.layers == 0 && dice.chance(0.3)) {
+    draw.corners = dice.between(1, 100);
+  }
 }
 
 // These are drawn last: what was drawn before there were any stays.
@@ -371,6 +376,7 @@ const Word kWords[] = {
     {"toning", GRAINLESS_WORD(toning), kTonings},
     {"spoiled", GRAINLESS_WORD(spoiled), {}, 0, 1000},
     {"bend", GRAINLESS_WORD(bend), {}, 0, 100},
+    {"corners", GRAINLESS_WORD(corners), {}, 0, 100},
     {"seed", GRAINLESS_WORD(seed), {}, 0, std::numeric_limits<int32_t>::max()},
 };
 #undef GRAINLESS_WORD
@@ -467,6 +473,12 @@ std::optional<Draw> parse(std::string_view text, std::string& why) {
   }
   if (!why.empty()) return std::nullopt;
   return draw;
+}
+
+CornerGain noise_corners(int32_t corners) {
+  if (corners == 0) return {};
+  const auto all = static_cast<float>(std::expm1(-1.1 + 0.027 * corners));
+  return {1, 0.25f * all, 0.75f * all};
 }
 
 ToneBend noise_bend(int32_t bend) {

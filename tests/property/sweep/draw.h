@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/boundary/pixels.h"
+#include "engine/boundary/corner_gain.h"
 #include "engine/boundary/tone_bend.h"
 #include "engine/params/params.h"
 #include "tests/support/test_images.h"
@@ -50,6 +51,7 @@ struct Draw {
   int32_t content = 0, range = 0, alpha = 0, frame = 0, toning = 0;
   int32_t spoiled = 0;  // pixels that are not numbers
   int32_t bend = 0;     // of tones, 0..100: see noise_bend()
+  int32_t corners = 0;  // what the noise grows by towards them, 0..100: see noise_corners()
   double noise = 0;     // the word "grain": of the picture, whatever the parameters say
   int32_t seed = 1;     // of what is random in it
 };
@@ -62,6 +64,9 @@ std::optional<Draw> parse(std::string_view text, std::string& why);
 
 // A curve like that of a camera's noise, the more of it the higher `bend`; 0: none.
 ToneBend noise_bend(int32_t bend);
+
+// From corners of a third to those of five times the middle's noise; 0: none.
+CornerGain noise_corners(int32_t corners);
 
 // The picture, or the layers of the volume.
 std::vector<test::TestImage> pictures_of(const Draw& draw);

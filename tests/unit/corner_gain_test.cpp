@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "engine/noise/corner_gain.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+
+#include "engine/boundary/pixel_math.h"
+#include "engine/denoise.h"
+#include "engine/noise/survey.h"
+#include "tests/support/test_images.h"
+
+namespace grainless {
+namespace {
+
+using test::noisy_picture;
+using test::TestImage;
+
+constexpr PixelFormat kGrey{Component::kFloat, 1}, kColour{Component::kFloat, 3};
+constexpr PixelFormat kBytes{Component::kU8, 3};
+
+// What noise of sigma 1 is times at a place from -1 to 1 in both directions.
+using Strength = std::function<double(double right, double down)>;
+
+// That of corners which are `corner` times as noisy as the middle.
+Strength lens(double corner) {
+  return [corner](double right, double down) {
+    return 1 + (corner - 1) * (right * right + down * down) / 2;
+  };
+}
+
+TestImage with_noise(const TestImage& clean, double sigma, const Strength& strength,
+                     uint32_t seed = 3) {
+  TestImage image = clean;
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      const double here =
+          sigma * strength(2.0 * x / (image.width - 1) - 1, 2.0 * y / (image.height - 1) - 1);
+      for (int32_t c = 0; c < image.format.colours(); ++c) {
+        const double value = double{image.get(x, y, c)} + here * normal(random);
+        image.set(x, y, c, static_cast<float>(value));
+      }
+    }
+  }
+  return image;
+}
+
+TestImage lens_picture(PixelFormat format, double sigma, const Strength& strength) {
+  return with_noise(noisy_picture(format, 480, 360, 0), sigma, strength);
+}
+
+NoiseModel measured(Engine& engine, const TestImage& image) {
+  NoiseModel noise;
+  const Status status = engine.estimate(image.view(), NoiseKind::kSure, {}, noise);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return noise;
+}
+
+TestImage denoised(Engine& engine, const TestImage& image, const NoiseModel& noise, Method method,
+                   const Rect& rect) {
+  TestImage result(image.format, image.width, image.height);
+  Params params;
+  params.method = static_cast<int32_t>(method);
+  params.device = "cpu";
+  Report report;
+  const Status status =
+      engine.denoise(params, noise, image.view(), result.target(rect), {}, report);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(report.changed);
+  return result;
+}
+
+TestImage denoised(Engine& engine, const TestImage& image, const NoiseModel& noise, Method method) {
+  return denoised(engine, image, noise, method, {0, 0, image.width, image.height});
+}
+
+class Corners : public ::testing::Test {
+ protected:
+  Engine engine_{{"", 2}};
+};
+
+TEST_F(Corners, GainIsOneInTheMiddleAndTheSameInAllCorners) {
+  const GainField field = field_of({1, 0.5f, 0.75f}, 301, 201);
+  EXPECT_EQ(gain_at(field, 150, 100), 1.0f);
+  for (const int32_t x : {0, 300}) {
+    for (const int32_t y : {0, 200}) EXPECT_NEAR(gain_at(field, x, y), 2.25f, 1e-5f);
+  }
+  EXPECT_EQ(gain_at(field_of({}, 301, 201), 0, 0), 1.0f);
+  EXPECT_EQ(gain_at(field_of({1, 0.5f, 0.75f}, 1, 1), 0, 0), 1.0f);
+}
+
+TEST_F(Corners, NoiseThatGrowsOrFallsTowardsThemIsFound) {
+  for (const PixelFormat format : {kColour, kBytes, kGrey}) {
+    for (const double corner : {0.4, 2.0, 3.0}) {
+      const NoiseModel noise = measured(engine_, lens_picture(format, 8, lens(corner)));
+      EXPECT_NEAR(in_corners(noise) / corner, 1, 0.2) << format.channels << ", " << corner;
+      EXPECT_NEAR(noise.sigma[0][0], 8, 1) << format.channels << ", " << corner;
+      EXPECT_EQ(noise.confidence, Confidence::kMeasured);
+    }
+  }
+}
+
+TEST_F(Corners, EvenNoiseHasNone) {
+  for (const PixelFormat format : {kColour, kBytes, kGrey}) {
+    for (const double sigma : {3.0, 8.0, 25.0}) {
+      const NoiseModel noise = measured(engine_, lens_picture(format, sigma, lens(1)));
+      EXPECT_EQ(noise.corners.enabled, 0) << format.channels << ", " << sigma;
+    }
+  }
+}
+
+// That is no lens's, and a gain of all quarters would blur the others.
+TEST_F(Corners, NoiseThatGrowsElsewhereHasNone) {
+  const Strength places[] = {
+      [](double right, double) { return 1.75 + 0.75 * right; },
+      [](double right, double down) { return right > 0 && down > 0 ? lens(3)(right, down) : 1.0; },
+      [](double right, double down) { return right > 0 || down > 0 ? lens(3)(right, down) : 1.0; },
+  };
+  for (const PixelFormat format : {kColour, kGrey}) {
+    for (const Strength& strength : places) {
+      EXPECT_EQ(measured(engine_, lens_picture(format, 8, strength)).corners.enabled, 0);
+    }
+  }
+}
+
+TEST_F(Corners, ResultsAreBetterForThem) {
+  const TestImage clean = noisy_picture(kColour, 480, 360, 0);
+  const TestImage image = with_noise(clean, 8, lens(3));
+  const NoiseModel noise = measured(engine_, image);
+  // Even noise as it is found without the corners: the root mean square of all places.
+  double squares = 0;
+  for (int32_t y = 0; y < 360; ++y) {
+    for (int32_t x = 0; x < 480; ++x) {
+      const double gain = lens(3)(2.0 * x / 479 - 1, 2.0 * y / 359 - 1);
+      squares += gain * gain / (480.0 * 360);
+    }
+  }
+  NoiseModel even = noise;
+  even.corners = {};
+  for (auto& level : even.sigma) {
+    for (float& sigma : level) sigma *= static_cast<float>(std::sqrt(squares));
+  }
+  for (const Method method : {Method::kBm3d, Method::kNlm, Method::kDct}) {
+    const double with = test::psnr(denoised(engine_, image, noise, method), clean);
+    const double without = test::psnr(denoised(engine_, image, even, method), clean);
+    EXPECT_GT(with, without + 0.5) << static_cast<int32_t>(method);
+  }
+}
+
+TEST_F(Corners, APartHasThePixelsOfTheWhole) {
+  for (const PixelFormat format : {kBytes, kColour}) {
+    const TestImage image = lens_picture(format, 8, lens(2.5));
+    const NoiseModel noise = measured(engine_, image);
+    ASSERT_NE(noise.corners.enabled, 0);
+    const TestImage whole = denoised(engine_, image, noise, Method::kBm3d);
+    const Rect rect{310, 17, 90, 70};
+    const TestImage part = denoised(engine_, image, noise, Method::kBm3d, rect);
+    for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+      for (int32_t x = rect.x; x < rect.right(); ++x) {
+        for (int32_t c = 0; c < format.channels; ++c) {
+          ASSERT_EQ(part.get(x, y, c), whole.get(x, y, c)) << x << ", " << y;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Corners, APictureThatPassesByInBandsShowsThem) {
+  const TestImage image = lens_picture(kBytes, 8, lens(2.5));
+  Survey survey({}, image.format, image.width, image.height);
+  survey.add(image.view(), 0, image.height);
+  NoiseModel noise;
+  ASSERT_TRUE(engine_.noise_for({}, survey, {}, noise, nullptr).ok());
+  const NoiseModel whole = measured(engine_, image);
+  EXPECT_NE(noise.corners.enabled, 0);
+  EXPECT_EQ(noise.corners.rise, whole.corners.rise);
+  EXPECT_EQ(noise.corners.bulge, whole.corners.bulge);
+  EXPECT_EQ(noise.sigma[0][0], whole.sigma[0][0]);
+}
+
+// The diagram's points are of the middle, as sigma is.
+TEST_F(Corners, TheCurveIsThatOfTheMiddle) {
+  const TestImage image = lens_picture(kColour, 8, lens(3));
+  const NoiseModel noise = measured(engine_, image);
+  for (const Rect& rect : {Rect{}, Rect{300, 200, 180, 160}}) {
+    NoiseCurve curve;
+    ASSERT_TRUE(engine_.noise_curve(image.view(), {rect, nullptr, 0}, noise, {}, curve).ok());
+    ASSERT_GT(curve.channel[1].count, 0);
+    for (int32_t i = 0; i < curve.channel[1].count; ++i) {
+      EXPECT_NEAR(curve.channel[1].point[i].sigma, 8, 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace grainless
