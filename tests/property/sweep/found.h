@@ -29,6 +29,9 @@ inline constexpr const char* kFound[] = {
     // Floats far below black: PSNR is of all that the picture spans.
     "quality=fast sigma=100 chroma=0.005223 patch=4 centre=max noise=camera scales=3 width=48 "
     "height=14 format=half channels=3 content=black seed=94536 grain=100",
+    // Of four pixels one half is rounded the other way: 69 dB.
+    "method=sw-nlm sigma=85.373327 centre=zero width=2 height=2 format=half seed=5753 "
+    "grain=45.740012",
     // Few visible pixels, each alone.
     "method=nlm luma=187.98327 centre=one depth=4 width=18 height=20 layers=2 channels=2 "
     "content=noise alpha=clear spoiled=9 seed=994823 grain=10",
