@@ -45,10 +45,10 @@ struct NoiseCurve {
   ToneCurve channel[kMaxChannels];
 };
 
-// Of the flattest blocks of each sixteenth of the brightness range, over model.corners. Where the whole picture is
-// textured a point is too high. A camera's noise reduction cleans flat blocks best: where
-// `model.white[c]` is false the points are lifted as the automatic estimate is (kFlatShare), so
-// that both can be drawn in one diagram. Looks at 1.5 megapixels of a large area.
+// Of the flattest blocks of each sixteenth of the brightness range, over model.corners. Where the
+// whole picture is textured a point is too high. A camera's noise reduction cleans flat blocks
+// best: where `model.white[c]` is false the points are lifted as the automatic estimate is
+// (kFlatShare), so that both can be drawn in one diagram. Looks at 1.5 megapixels of a large area.
 NoiseCurve measure_noise_curve(const ConstImage& image, const NoiseArea& area,
                                const NoiseModel& model, ThreadPool& pool,
                                const Callbacks& callbacks);

@@ -7,9 +7,9 @@
 namespace grainless {
 namespace {
 
-constexpr int32_t kAround = 4;      // pixels round a block that belong to its structure
-constexpr double kClippedShare = 0.02;   // share of a block's pixels
-constexpr double kMedian = 1.4826;  // sigma of normal noise over the median of its sizes
+constexpr int32_t kAround = 4;          // pixels round a block that belong to its structure
+constexpr double kClippedShare = 0.02;  // share of a block's pixels
+constexpr double kMedian = 1.4826;      // sigma of normal noise over the median of its sizes
 
 // Mean and variance of luma at quarter resolution, of the block and what lies round it.
 void look_at(const SampleTile& tile, int32_t x, int32_t y, BandBlock& block) {

@@ -8,10 +8,10 @@
 
 namespace grainless {
 
-// Planes over rect, which lies in tile.in, of colours over plan.corners, bent by plan.bend. An invalid pixel
-// (transparent, not within plan.valid) becomes, plane by plane, the mean of the valid pixels within
-// kFillRadius, summed in raster order, or plan.hidden without any: what a host left under
-// transparent pixels never reaches a patch.
+// Planes over rect, which lies in tile.in, of colours over plan.corners, bent by plan.bend. An
+// invalid pixel (transparent, not within plan.valid) becomes, plane by plane, the mean of the valid
+// pixels within kFillRadius, summed in raster order, or plan.hidden without any: what a host left
+// under transparent pixels never reaches a patch.
 Planes planes_from_pixels(const Plan& plan, const AbiTile& tile, const Rect& rect,
                           ThreadPool& pool);
 

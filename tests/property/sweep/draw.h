@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/boundary/pixels.h"
 #include "engine/boundary/corner_gain.h"
+#include "engine/boundary/pixels.h"
 #include "engine/boundary/tone_bend.h"
 #include "engine/params/params.h"
 #include "tests/support/test_images.h"
