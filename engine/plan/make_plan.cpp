@@ -165,6 +165,7 @@ Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& measu
 
 void set_bend(Plan& plan, const ToneBend& bend, const PictureRange& range) {
   plan.bend = bend;
+  if (bend.enabled == 0) plan.corners = {};
   float colour[kMaxChannels] = {};
   for (int32_t c = 0; c < plan.channels; ++c) {
     const float mean = std::clamp(range.mean[c], -kWidest, kWidest);

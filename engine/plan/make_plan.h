@@ -23,7 +23,8 @@ Params audible_params(const Params& params, const double* sigma, int32_t channel
 // one, is copied. params must be valid.
 Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& measured);
 
-// Sets plan.bend, and plan.hidden, the planes of the bent range.mean.
+// Sets plan.bend, without which there are no plan.corners, and plan.hidden, the planes of the bent
+// range.mean.
 void set_bend(Plan& plan, const ToneBend& bend, const PictureRange& range);
 
 }  // namespace grainless

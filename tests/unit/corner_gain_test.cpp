@@ -12,6 +12,7 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/denoise.h"
 #include "engine/noise/survey.h"
+#include "engine/plan/make_plan.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -93,6 +94,18 @@ TEST_F(Corners, GainIsOneInTheMiddleAndTheSameInAllCorners) {
   }
   EXPECT_EQ(gain_at(field_of({}, 301, 201), 0, 0), 1.0f);
   EXPECT_EQ(gain_at(field_of({1, 0.5f, 0.75f}, 1, 1), 0, 0), 1.0f);
+}
+
+// Volumes and means of layers, which a model of one picture may be given for, have neither.
+TEST_F(Corners, NoPlanHasThemWithoutABend) {
+  NoiseModel noise = white_noise(3, 8);
+  noise.corners = {1, 0.5f, 0.75f};
+  Plan plan = make_plan({}, kColour, noise);
+  EXPECT_NE(plan.corners.enabled, 0);
+  EXPECT_NE(plan.bend.enabled, 0);
+  EXPECT_FLOAT_EQ(bent(plan.bend, 77.7f), 77.7f);
+  set_bend(plan, {}, noise.range);
+  EXPECT_EQ(plan.corners.enabled, 0);
 }
 
 TEST_F(Corners, NoiseThatGrowsOrFallsTowardsThemIsFound) {

@@ -33,10 +33,10 @@ class Colours {
     for (int32_t x = rect().x; x < rect().right(); ++x) {
       const void* pixel = pixel_at(image, x, y);
       *valid_.at(0, x, y) = pixel_is_valid(pixel, plan.format, plan.valid) ? 1 : 0;
+      const float gain = gain_at(field, x, y);
       for (int32_t c = 0; c < values_.channels(); ++c) {
         const float value = load_component(pixel, plan.format.component, c);
-        *values_.at(c, x, y) =
-            plan.bend.enabled != 0 ? bent(plan.bend, value / gain_at(field, x, y)) : value;
+        *values_.at(c, x, y) = plan.bend.enabled != 0 ? bent(plan.bend, value / gain) : value;
       }
     }
   }
