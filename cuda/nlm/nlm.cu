@@ -2,6 +2,7 @@
 #include "nlm.cuh"
 
 #include <algorithm>
+#include <cfloat>
 #include <climits>
 #include <cmath>
 #include <vector>
@@ -24,22 +25,49 @@ constexpr double kLaunchPairs = 64e6;
 
 constexpr double kLog2e = 1.4426950408889634;
 
-// The hardware's 2^x gives 0 under x = -126, which is where weights count as nothing.
-constexpr double kTop = kNlmCutoff * kLog2e - 126.0;
+// The hardware's 2^x gives 0 under x = -126, which is where weights count as nothing. A little
+// more, lest what it leaves of 2^-126 be less than that.
+constexpr double kLeastPower = -126.0 + 0x1p-16;
 
-// Where half of the slope is so large that floats beside it are far apart, `offset` is rounded,
-// down lest weights grow, and all of the curve's weights have one more factor.
+// The curve where a step of the distance takes more than all of the powers of two that count:
+// distances weigh 1, then one may weigh less, then none weighs anything. Any slope will do that
+// puts the last of the first above the top and what comes after the one beneath kLeastPower; beside
+// half of this one, floats are 64 apart, and so are the powers to choose from for the one.
+NlmCurve steep_curve(float of_one, float knee) {
+  constexpr double kSlope = 127, kApart = 64;
+  const float between = std::floor(knee / of_one) + 1;
+  const float taken = between * of_one - knee;  // as a processor rounds it
+  const bool counts = taken <= static_cast<float>(kNlmCutoff * kLog2e);
+  const double least = std::ceil((kSlope * between - 126) / kApart) * kApart;
+  const double lift = counts ? least : least - kApart;
+  const double power = lift - kSlope * between;
+  NlmCurve curve{};
+  curve.enabled = 1;
+  curve.slope = static_cast<float>(std::ldexp(kSlope, 24));
+  curve.offset = static_cast<float>(std::ldexp(kSlope, 23) + lift);
+  curve.top = static_cast<float>(power + (counts ? double{taken} : kSlope));
+  return curve;
+}
+
+// The farthest distance that counts gets a weight just above nothing, so that the next one has
+// none. Where half of the slope is so large that floats beside it are as far apart as two
+// distances' exponents, `offset` is rounded up by less than that, and all of the curve's weights
+// have one more factor.
 NlmCurve curve_of(const NlmWeight& weight) {
-  constexpr double kSteepest = 128;  // a weight that D = 1 makes 0
   if (weight.enabled == 0) return {};
   const double knee = double{weight.noise} * weight.decay * kLog2e;
-  const double of_one = std::min(double{weight.gain} * weight.decay * kLog2e, kSteepest);
+  const double of_one = double{weight.gain} * weight.decay * kLog2e;
+  if (of_one > kNlmCutoff * kLog2e) {
+    return steep_curve(static_cast<float>(of_one), static_cast<float>(knee));
+  }
   NlmCurve curve{};
   curve.enabled = 1;
   curve.slope = static_cast<float>(std::ldexp(of_one, 24));
-  const double half = 0.5 * curve.slope, offset = kTop + knee + half;
+  const double half = 0.5 * curve.slope;
+  const double farthest = std::floor((kNlmCutoff * kLog2e + knee) / of_one) * of_one;
+  const double offset = half + farthest + kLeastPower;
   curve.offset = static_cast<float>(offset);
-  if (curve.offset > offset) curve.offset = std::nextafter(curve.offset, 0.0f);
+  if (curve.offset < offset) curve.offset = std::nextafter(curve.offset, FLT_MAX);
   curve.top = static_cast<float>(curve.offset - half - knee);
   return curve;
 }

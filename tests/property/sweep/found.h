@@ -61,6 +61,16 @@ inline constexpr const char* kFound[] = {
     "patch=2 "
     "matching=prefiltered centre=max width=20 height=276 format=u8 channels=3 seed=177895 "
     "grain=100",
+    // So little noise that one step of the distance takes most of a weight, where no patch has an
+    // equal: a card counts the same ones as the processor, and none so much that sums overflow.
+    "method=nlm quality=high sigma=0.004617 patch=2 centre=zero width=6 height=28 channels=3 "
+    "range=wide seed=612084",
+    "method=nlm quality=high sigma=0.004617 patch=2 centre=zero width=6 height=28 channels=3 "
+    "range=wide seed=612085",
+    "method=nlm sigma=0.004617 patch=2 centre=zero width=6 height=28 channels=3 range=wide "
+    "seed=612084",
+    "method=nlm quality=high sigma=0.0369 centre=zero width=44 height=17 content=gradient "
+    "seed=131488",
     // Much noise of which next to nothing is removed: match values go by what is.
     "method=nlm sigma=29.151651 strength=0.003077 centre=one weights=classic depth=4 width=1 "
     "height=3 layers=1 format=u8 content=pixel seed=787420 grain=0.197388",
