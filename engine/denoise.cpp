@@ -131,8 +131,7 @@ Sample whole_sample(const ConstImage& image, const PictureRange& range, ThreadPo
 NoiseModel measured_noise(Sample sample, const Rect& whole, const PictureRange& range,
                           NoiseKind kind, ThreadPool& pool, const Callbacks& callbacks) {
   const Impulses impulses = mend_impulses(sample, range, pool);
-  NoiseModel noise =
-      estimate_cornered_noise(std::move(sample), whole, range, kind, pool, callbacks);
+  NoiseModel noise = estimate_cornered_noise(sample, whole, range, kind, pool, callbacks);
   noise.impulses = impulses;
   noise.range = range;
   return noise;

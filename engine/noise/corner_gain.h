@@ -17,7 +17,8 @@ void take_gain(const GainField& field, Sample& sample, ThreadPool& pool);
 
 // As estimate_even_noise(), and where the noise surely changes towards the corners, of colours over
 // that gain (NoiseModel::corners).
-NoiseModel estimate_cornered_noise(Sample sample, const Rect& whole, const PictureRange& range,
-                                   NoiseKind kind, ThreadPool& pool, const Callbacks& callbacks);
+NoiseModel estimate_cornered_noise(const Sample& sample, const Rect& whole,
+                                   const PictureRange& range, NoiseKind kind, ThreadPool& pool,
+                                   const Callbacks& callbacks);
 
 }  // namespace grainless

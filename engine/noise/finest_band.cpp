@@ -7,9 +7,8 @@
 namespace grainless {
 namespace {
 
-constexpr int32_t kAround = 4;          // pixels round a block that belong to its structure
-constexpr double kClippedShare = 0.02;  // share of a block's pixels
-constexpr double kMedian = 1.4826;      // sigma of normal noise over the median of its sizes
+constexpr int32_t kAround = 4;      // pixels round a block that belong to its structure
+constexpr double kMedian = 1.4826;  // sigma of normal noise over the median of its sizes
 
 // Mean and variance of luma at quarter resolution, of the block and what lies round it.
 void look_at(const SampleTile& tile, int32_t x, int32_t y, BandBlock& block) {
@@ -35,12 +34,12 @@ float finest(const std::vector<float>& plane, int32_t width, size_t at) {
 
 }  // namespace
 
-std::vector<BandBlock> band_blocks(const SampleTile& tile, int32_t channel) {
+std::vector<BandBlock> band_blocks(const SampleTile& tile, int32_t channel, double clipped_share) {
   std::vector<BandBlock> blocks;
   for (int32_t y = kBandBlock; y + kBandBlock + kAround <= tile.height; y += kBandBlock) {
     for (int32_t x = kBandBlock; x + kBandBlock + kAround <= tile.width; x += kBandBlock) {
       const int32_t side = kBandBlock + 2 * kAround;
-      if (!measurable(tile, x - kAround, y - kAround, side, kClippedShare)) continue;
+      if (!measurable(tile, x - kAround, y - kAround, side, clipped_share)) continue;
       if (count_state(tile, x, y, kBandBlock, kRepeated) == kBandBlock * kBandBlock) continue;
       BandBlock block{tile.x + x, tile.y + y, 0, 0, {}};
       look_at(tile, x, y, block);

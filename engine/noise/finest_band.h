@@ -19,8 +19,9 @@ struct BandBlock {
 
 inline constexpr int32_t kBandBlock = 8;  // pixels of a block's side
 
-// The tile's blocks of one channel that can be measured and don't repeat their pixels throughout.
-std::vector<BandBlock> band_blocks(const SampleTile& tile, int32_t channel);
+// The tile's blocks of one channel that don't repeat their pixels throughout and can be measured:
+// of the pixels of each and round it at most `clipped_share` are clipped.
+std::vector<BandBlock> band_blocks(const SampleTile& tile, int32_t channel, double clipped_share);
 
 struct BandNoise {
   double sigma = 0;  // standard deviation

@@ -14,9 +14,10 @@ namespace {
 
 constexpr int32_t kTones = 16;
 constexpr size_t kFewestBlocks = 12;
-constexpr double kFlattest = 0.15;  // share of a tone's blocks
-constexpr double kLeast = 0.3;      // sigma that rounding to 8 bits leaves room for
-constexpr double kMedian = 1.4826;  // sigma of normal noise over the median of its sizes
+constexpr double kFlattest = 0.15;      // share of a tone's blocks
+constexpr double kClippedShare = 0.02;  // of a block's pixels
+constexpr double kLeast = 0.3;          // sigma that rounding to 8 bits leaves room for
+constexpr double kMedian = 1.4826;      // sigma of normal noise over the median of its sizes
 constexpr int32_t kUnknowns = kMaxChannels + kProfileKnots;
 
 // The profile is the smoothest one near the points: weights of its second and first differences.
@@ -51,8 +52,9 @@ std::vector<Point> measure_points(const Sample& sample, ThreadPool& pool) {
   const double scale = luma_scale(sample.channels);
   for (int32_t c = 0; c < sample.channels; ++c) {
     std::vector<std::vector<BandBlock>> parts(sample.tiles.size());
-    pool.parallel_for(static_cast<int32_t>(parts.size()),
-                      [&](int32_t i, int32_t) { parts[i] = band_blocks(sample.tiles[i], c); });
+    pool.parallel_for(static_cast<int32_t>(parts.size()), [&](int32_t i, int32_t) {
+      parts[i] = band_blocks(sample.tiles[i], c, kClippedShare);
+    });
     std::array<std::vector<BandBlock>, kTones> tones;
     for (std::vector<BandBlock>& part : parts) {
       for (BandBlock& block : part) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "engine/boundary/pixel_math.h"
 #include "engine/denoise.h"
@@ -56,9 +57,47 @@ TestImage lens_picture(PixelFormat format, double sigma, const Strength& strengt
   return with_noise(noisy_picture(format, 480, 360, 0), sigma, strength);
 }
 
-NoiseModel measured(Engine& engine, const TestImage& image) {
+// What a mosaic leaves of noise: `of_colours` of it lies in colours alone, which are coarser than
+// luma.
+TestImage with_coarse_noise(const TestImage& clean, double sigma, double of_colours,
+                            const Strength& strength) {
+  constexpr int32_t kAround = 2;
+  const int32_t width = clean.width + 2 * kAround, height = clean.height + 2 * kAround;
+  const auto at = [width](int32_t x, int32_t y) { return static_cast<size_t>(y) * width + x; };
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  std::vector<double> white[4];  // of all channels, and of each
+  for (auto& plane : white) {
+    plane.resize(static_cast<size_t>(width) * height);
+    for (double& value : plane) value = normal(random);
+  }
+  const double near[] = {0.25, 0.5, 0.25}, far[] = {0.2, 0.2, 0.2, 0.2, 0.2};
+  TestImage image = clean;
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      const double here =
+          sigma * strength(2.0 * x / (image.width - 1) - 1, 2.0 * y / (image.height - 1) - 1);
+      double luma = 0;
+      for (int32_t j = 0; j < 3; ++j) {
+        for (int32_t i = 0; i < 3; ++i)
+          luma += near[j] * near[i] * white[3][at(x + 1 + i, y + 1 + j)];
+      }
+      for (int32_t c = 0; c < image.format.colours(); ++c) {
+        double colour = 0;
+        for (int32_t j = 0; j < 5; ++j) {
+          for (int32_t i = 0; i < 5; ++i) colour += far[j] * far[i] * white[c][at(x + i, y + j)];
+        }
+        const double value = image.get(x, y, c) + here * (luma + of_colours * colour);
+        image.set(x, y, c, static_cast<float>(value));
+      }
+    }
+  }
+  return image;
+}
+
+NoiseModel measured(Engine& engine, const TestImage& image, NoiseKind kind = NoiseKind::kSure) {
   NoiseModel noise;
-  const Status status = engine.estimate(image.view(), NoiseKind::kSure, {}, noise);
+  const Status status = engine.estimate(image.view(), kind, {}, noise);
   EXPECT_TRUE(status.ok()) << status.message();
   return noise;
 }
@@ -139,6 +178,37 @@ TEST_F(Corners, NoiseThatGrowsElsewhereHasNone) {
     for (const Strength& strength : places) {
       EXPECT_EQ(measured(engine_, lens_picture(format, 8, strength)).corners.enabled, 0);
     }
+  }
+}
+
+// A mosaic leaves little of the finest detail of colours: luma shows the gain.
+TEST_F(Corners, CoarseNoiseShowsThemInLuma) {
+  for (const PixelFormat format : {kColour, kBytes, kGrey}) {
+    const TestImage clean = noisy_picture(format, 480, 360, 0);
+    for (const double corner : {1.0, 2.0, 2.6}) {
+      const TestImage image = with_coarse_noise(clean, 24, 0.8, lens(corner));
+      const NoiseModel noise = measured(engine_, image, NoiseKind::kCamera);
+      ASSERT_FALSE(noise.white[0]);
+      EXPECT_NEAR(in_corners(noise) / corner, 1, 0.2) << format.channels << ", " << corner;
+      if (corner == 1) continue;
+      NoiseModel even =
+          measured(engine_, with_coarse_noise(clean, 24, 0.8, lens(1)), NoiseKind::kCamera);
+      EXPECT_NEAR(noise.sigma[1][0] / even.sigma[1][0], 1, 0.2) << format.channels;
+    }
+  }
+}
+
+// Each shade may have its own noise, and the picture is brighter above than below.
+TEST_F(Corners, TheyAreToldFromTones) {
+  const TestImage clean = noisy_picture(kColour, 480, 360, 0);
+  for (const double corner : {1.0, 2.0}) {
+    const Strength strength = [&](double right, double down) {
+      const auto x = static_cast<int32_t>((right + 1) / 2 * 479 + 0.5);
+      const auto y = static_cast<int32_t>((down + 1) / 2 * 359 + 0.5);
+      return (0.5 + clean.get(x, y, 1) / 128) * lens(corner)(right, down);
+    };
+    const NoiseModel noise = measured(engine_, with_noise(clean, 6, strength));
+    EXPECT_NEAR(in_corners(noise) / corner, 1, 0.2) << corner;
   }
 }
 
