@@ -22,7 +22,8 @@ struct GainWay {
   Witness witness;
   size_t tones;          // shades of the picture of which each may have its own noise
   double clipped_share;  // of a block's pixels that may be clipped: dark corners are noisy
-  double most, instead;  // times the middle's noise is in the corners at most; what is then taken
+  double most;           // times the middle's noise that the corners' is
+  double instead;        // what is taken for it where it seems to be `most`
 };
 
 // Sigmas of the finest band in squares of 64 x 64 pixels. The sample's noise is that of colours
