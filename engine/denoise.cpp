@@ -424,7 +424,8 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
                                     callbacks);
     }
     noise.range = picture_range(measured);
-    if (params.auto_sigma) {
+    // Both look at parts, whose middle is not the layer's.
+    if (params.auto_sigma && noise.corners.enabled == 0) {
       measure_mean_shares(measured, impl_->pool, callbacks, impl_->on_the_processor(), noise);
       if (measured.size() == layers.size()) {
         try_ways(layers, impl_->pool, callbacks, impl_->volumes_on_the_processor(), noise);

@@ -165,6 +165,8 @@ void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run)
   Plan plan = plain_pixels(own_.format);
   plan.detail = detail;
   plan.valid = stack_.fusion.valid;
+  plan.corners = stack_.fusion.corners;
+  plan.bend = stack_.fusion.bend;
   std::copy_n(stack_.fusion.hidden, kMaxChannels, plan.hidden);
   const AbiTile tile = tile_of(own_, target_);
   const Planes own = planes_from_pixels(plan, tile, target_.rect, pool_);

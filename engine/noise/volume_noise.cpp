@@ -6,10 +6,13 @@
 #include <iterator>
 
 #include "black_lift.h"
+#include "corner_gain.h"
+#include "engine/boundary/pixel_math.h"
 #include "estimate.h"
 #include "exposures.h"
 #include "flat_blocks.h"
 #include "layer_tones.h"
+#include "picture_range.h"
 #include "still_noise.h"
 #include "tone_profile.h"
 
@@ -136,14 +139,50 @@ NoiseModel mean_noise(const std::vector<NoiseModel>& found, double most) {
   return mean;
 }
 
+namespace {
+
+// What most of the layers surely show. Of white noise of colours alone: such stacks are averaged,
+// and all that is left is noise.
+CornerGain common_gain(std::span<const ConstImage> layers, const std::vector<Sample>& samples,
+                       NoiseKind kind, ThreadPool& pool, const Callbacks& callbacks) {
+  CornerGain sum;
+  float count = 0;
+  if (layers.front().format.colours() == 1) return sum;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const ConstImage& layer = layers[i];
+    const NoiseModel noise =
+        estimate_cornered_noise(samples[i], {0, 0, layer.width, layer.height},
+                                picture_range({&layer, 1}), kind, pool, {callbacks.cancel, {}});
+    if (noise.corners.enabled == 0 || !surely_white(noise)) continue;
+    ++count;
+    sum.rise += noise.corners.rise;
+    sum.bulge += noise.corners.bulge;
+  }
+  if (2 * count <= static_cast<float>(layers.size())) return {};
+  return {1, sum.rise / count, sum.bulge / count};
+}
+
+}  // namespace
+
 NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind kind,
                                  ThreadPool& pool, const Callbacks& callbacks) {
   const int32_t tiles = std::max(kLeastTiles, kSampleTiles / static_cast<int32_t>(layers.size()));
   std::vector<NoiseModel> found;
   std::vector<Sample> samples;
   for (const ConstImage& layer : layers) {
-    found.push_back(estimate_noise(layer, kind, pool, callbacks, tiles));
     samples.push_back(take_sample(layer, pool, callbacks, tiles));
+  }
+  const CornerGain corners = common_gain(layers, samples, kind, pool, callbacks);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const ConstImage& layer = layers[i];
+    if (corners.enabled == 0) {
+      found.push_back(estimate_noise(layer, kind, pool, callbacks, tiles));
+      continue;
+    }
+    take_gain(field_of(corners, layer.width, layer.height), samples[i], pool);
+    const PictureRange range = picture_range({&layer, 1});
+    found.push_back(estimate_noise(samples[i], range, kind, pool, callbacks));
+    found.back().range = range;
   }
   leave_out_mute(found, samples);
   double most = most_agreed(found);
@@ -165,6 +204,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
   }
   mean.alone = noise_of_each(std::move(measured_alone), kind, pool, callbacks, mean);
   tell_layers_apart(mean);
+  mean.corners = corners;
   return mean;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "toned_noise.h"
+
 namespace grainless {
 namespace {
 
@@ -45,6 +47,8 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
   plan.channels = channels;
   plan.depth = noise.between.known ? std::min(depth, noise.between.reach) : depth;
   plan.valid = kAnyFinite;
+  plan.corners = noise.corners;
+  if (plan.corners.enabled != 0) plan.bend = enabled_bend({});
   plan.levels = kFusionLevels;
   plan.tone_scale = static_cast<float>(kNoiseTones / 256.0 / (channels == 3 ? std::sqrt(3.0) : 1));
   const bool still = noise.still || noise.between.known;

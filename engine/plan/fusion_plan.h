@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "engine/boundary/pixels.h"
+#include "engine/boundary/plan.h"
 #include "engine/noise/model.h"
 #include "engine/params/params.h"
 
@@ -42,6 +43,8 @@ struct FusionPlan {
   int32_t channels, depth;
   ValueRange valid;  // as in Plan, as is hidden
   float hidden[kMaxChannels];
+  CornerGain corners;  // of the layers, as in Plan; all planes are over it
+  ToneBend bend;       // of nothing, without which there are no corners
   int32_t levels;
   // 1 / (2 sigma^2 channels): what a squared difference adds to D.
   float gain[kFusionLevels][kMaxChannels];

@@ -70,6 +70,7 @@ double run_count(int32_t run, int32_t layers) {
 
 NoiseModel left_noise(const StackPlan& stack, double count) {
   NoiseModel left = evened_noise(stack.noise);
+  left.corners = {};  // the mean is over them
   for (int32_t c = 0; c < left.channels; ++c) {
     const double sigma =
         fused_sigma(stack.fusion.taken[c], count) * (count > 1 ? left.unevenness : 1);

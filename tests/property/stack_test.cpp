@@ -406,5 +406,41 @@ TEST(Stack, OfReducedNoiseStaysWhereNothingIsWanted) {
   for (size_t z = 0; z < layers.size(); ++z) EXPECT_EQ(results[z].bytes, layers[z].bytes);
 }
 
+// Corners three times as noisy as the middle, as a fast lens's are whose vignetting was corrected.
+TEST(Stack, OfNoisyCornersIsNoWorseThanALayerAlone) {
+  constexpr int32_t kWidth = 360, kHeight = 300, kLayers = 5;
+  const TestImage picture = clean({Component::kFloat, 3}, kWidth, kHeight);
+  for (const int32_t step : {0, 3}) {
+    Stack layers, truth;
+    for (int32_t z = 0; z < kLayers; ++z) {
+      truth.push_back(moved(picture, step * z));
+      TestImage layer = truth.back();
+      const TestImage noisy = test::noisy_picture(layer.format, kWidth, kHeight, 6, 40 + z);
+      for (int32_t y = 0; y < kHeight; ++y) {
+        for (int32_t x = 0; x < kWidth; ++x) {
+          const double right = 2.0 * x / kWidth - 1, down = 2.0 * y / kHeight - 1;
+          const auto gain = static_cast<float>(1 + right * right + down * down);
+          for (int32_t c = 0; c < 3; ++c) {
+            const float noise = noisy.get(x, y, c) - picture.get(x, y, c);
+            layer.set(x, y, c, layer.get(x, y, c) + gain * noise);
+          }
+        }
+      }
+      layers.push_back(layer);
+    }
+    for (const Method method : {Method::kBm3d, Method::kNlm}) {
+      Params params;
+      params.method = static_cast<int32_t>(method);
+      params.quality = static_cast<int32_t>(Quality::kFast);
+      const TestImage stacked = denoised(params, kLayers - 1, layers)[2];
+      const double of_stack = test::psnr(stacked, truth[2]);
+      EXPECT_GT(of_stack, test::psnr(alone(params, layers[2]), truth[2]) - 0.1) << step;
+      if (step == 0) {
+        EXPECT_GT(of_stack, test::psnr(mean_of(layers), truth[2]) + 1);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace grainless

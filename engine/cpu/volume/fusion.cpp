@@ -72,6 +72,8 @@ class Tile {
     pixels_.format = source.layers.front().format;
     pixels_.channels = plan.channels;
     pixels_.valid = plan.valid;
+    pixels_.corners = plan.corners;
+    pixels_.bend = plan.bend;
     std::copy_n(plan.hidden, kMaxChannels, pixels_.hidden);
   }
 
