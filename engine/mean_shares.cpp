@@ -65,9 +65,7 @@ void add(const Planes& other, double share, Planes& planes) {
 }
 
 Planes planes_of(const StackPlan& stack, const ConstImage& part, ThreadPool& pool) {
-  Plan plan = plain_pixels(part.format);
-  plan.valid = stack.fusion.valid;
-  std::copy_n(stack.fusion.hidden, kMaxChannels, plan.hidden);
+  const Plan plan = layer_pixels(stack.fusion, part.format);
   return planes_from_pixels(plan, tile_of(part, {}), part.rect, pool);
 }
 

@@ -162,12 +162,8 @@ void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run)
     mix(i, planes);
     done += static_cast<double>(rect[i].area());
   }
-  Plan plan = plain_pixels(own_.format);
+  Plan plan = layer_pixels(stack_.fusion, own_.format);
   plan.detail = detail;
-  plan.valid = stack_.fusion.valid;
-  plan.corners = stack_.fusion.corners;
-  plan.bend = stack_.fusion.bend;
-  std::copy_n(stack_.fusion.hidden, kMaxChannels, plan.hidden);
   const AbiTile tile = tile_of(own_, target_);
   const Planes own = planes_from_pixels(plan, tile, target_.rect, pool_);
   pixels_from_planes(plan, tile, own, result_, pool_);

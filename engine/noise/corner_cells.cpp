@@ -9,6 +9,7 @@
 
 #include "engine/boundary/pixel_math.h"
 #include "finest_band.h"
+#include "motion.h"
 #include "tone_profile.h"
 
 namespace grainless {
@@ -28,26 +29,24 @@ constexpr size_t kFewestOfQuarter = 3;
 constexpr double kLeastGain = 1.25, kLeastGainOfLuma = 1.4;
 constexpr double kLeastShown = 0.6, kMostShown = 1.6, kLeastExplained = 0.2;
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-template <typename Cell>
-double log_gain(const CornerGain& gain, const Cell& cell) {
-  return std::log(double{gain_of(gain, cell.square)});
+double log_gain(const CornerGain& gain, float square) {
+  return std::log(double{gain_of(gain, square)});
 }
 
 }  // namespace
 
-CornerCells::CornerCells(Sample sample, const ToneBend& bend, const GainWay& way, int32_t width,
-                         int32_t height, ThreadPool& pool)
+CornerCells::CornerCells(const Sample& sample, const ToneBend& bend, const GainWay& way,
+                         int32_t width, int32_t height, ThreadPool& pool)
     : way_(way), field_(field_of({}, width, height)) {
-  if (bend.enabled != 0) bend_sample(bend, sample, pool);
+  Sample bent;
+  if (bend.enabled != 0) {
+    bent = sample;
+    bend_sample(bend, bent, pool);
+  }
+  const Sample& even = bend.enabled != 0 ? bent : sample;
   const bool luma = way.witness == Witness::kLuma;
-  for (int32_t c = luma ? 0 : 1; c < (luma ? 1 : sample.channels); ++c) {
-    channels_.push_back(measure(sample, c, pool));
+  for (int32_t c = luma ? 0 : 1; c < (luma ? 1 : even.channels); ++c) {
+    channels_.push_back(measure(even, c, pool));
   }
 }
 
@@ -92,7 +91,7 @@ std::vector<double> CornerCells::middle_sigmas(const Channel& cells, const Corne
     const size_t first = tone * count / tones, last = (tone + 1) * count / tones;
     levels.clear();
     for (size_t i = first; i < last; ++i) {
-      levels.push_back(cells[i].log_sigma - log_gain(gain, cells[i]));
+      levels.push_back(cells[i].log_sigma - log_gain(gain, cells[i].square));
     }
     const double shade = median(levels);
     for (size_t i = first; i < last; ++i) middle[i] = shade;
@@ -105,7 +104,7 @@ double CornerCells::deviation(const Channel& cells, const CornerGain& gain) cons
   const std::vector<double> middle = middle_sigmas(cells, gain);
   double sum = 0;
   for (size_t i = 0; i < cells.size(); ++i) {
-    sum += std::abs(cells[i].log_sigma - log_gain(gain, cells[i]) - middle[i]);
+    sum += std::abs(cells[i].log_sigma - log_gain(gain, cells[i].square) - middle[i]);
   }
   return sum / static_cast<double>(cells.size());
 }
@@ -154,7 +153,7 @@ bool CornerCells::shows(const Channel& cells, const CornerGain& gain) const {
   std::array<std::vector<double>, 4> grown, expected;
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
-    const double more = cell.log_sigma - sigmas[i], grows = log_gain(gain, cell);
+    const double more = cell.log_sigma - sigmas[i], grows = log_gain(gain, cell.square);
     if (cell.square < kInner) inner.push_back(more - grows);
     if (cell.square < kOuter) continue;
     grown[cell.quarter].push_back(more);

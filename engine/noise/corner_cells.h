@@ -30,7 +30,7 @@ struct GainWay {
 // which `bend`, if enabled, makes even over tones.
 class CornerCells {
  public:
-  CornerCells(Sample sample, const ToneBend& bend, const GainWay& way, int32_t width,
+  CornerCells(const Sample& sample, const ToneBend& bend, const GainWay& way, int32_t width,
               int32_t height, ThreadPool& pool);
 
   // Enabled where the noise clearly changes, and about as much in the quarters of each channel that

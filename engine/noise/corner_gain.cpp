@@ -2,7 +2,6 @@
 #include "corner_gain.h"
 
 #include <array>
-#include <utility>
 
 #include "corner_cells.h"
 #include "engine/boundary/pixel_math.h"
@@ -56,7 +55,7 @@ bool estimate_over_gain(const Cornered& picture, const TriedWay& tried, ThreadPo
   take_gain(field_of(corners, whole.width, whole.height), flat, pool);
   even = estimate_even_noise(flat, range, kind, pool, callbacks);
   even.corners = corners;
-  const CornerCells after(std::move(flat), even.bend, tried.way, whole.width, whole.height, pool);
+  const CornerCells after(flat, even.bend, tried.way, whole.width, whole.height, pool);
   const bool bent = noise.bend.enabled != 0, sure = noise.confidence == Confidence::kMeasured;
   // Shades stand for a curve of white noise, too: one that is gone over the gain was right.
   if (bent && noise.white[0] && even.bend.enabled == 0 && tried.way.tones > 1) return false;

@@ -148,7 +148,8 @@ CornerGain common_gain(std::span<const ConstImage> layers, const std::vector<Sam
   CornerGain sum;
   float count = 0;
   if (layers.front().format.colours() == 1) return sum;
-  for (size_t i = 0; i < layers.size(); ++i) {
+  const auto all = static_cast<float>(layers.size());
+  for (size_t i = 0; i < layers.size() && 2 * (count + all - static_cast<float>(i)) > all; ++i) {
     const ConstImage& layer = layers[i];
     const NoiseModel noise =
         estimate_cornered_noise(samples[i], {0, 0, layer.width, layer.height},
@@ -158,7 +159,7 @@ CornerGain common_gain(std::span<const ConstImage> layers, const std::vector<Sam
     sum.rise += noise.corners.rise;
     sum.bulge += noise.corners.bulge;
   }
-  if (2 * count <= static_cast<float>(layers.size())) return {};
+  if (2 * count <= all) return {};
   return {1, sum.rise / count, sum.bulge / count};
 }
 
@@ -175,14 +176,10 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
   const CornerGain corners = common_gain(layers, samples, kind, pool, callbacks);
   for (size_t i = 0; i < layers.size(); ++i) {
     const ConstImage& layer = layers[i];
-    if (corners.enabled == 0) {
-      found.push_back(estimate_noise(layer, kind, pool, callbacks, tiles));
-      continue;
+    if (corners.enabled != 0) {
+      take_gain(field_of(corners, layer.width, layer.height), samples[i], pool);
     }
-    take_gain(field_of(corners, layer.width, layer.height), samples[i], pool);
-    const PictureRange range = picture_range({&layer, 1});
-    found.push_back(estimate_noise(samples[i], range, kind, pool, callbacks));
-    found.back().range = range;
+    found.push_back(estimate_noise(samples[i], picture_range({&layer, 1}), kind, pool, callbacks));
   }
   leave_out_mute(found, samples);
   double most = most_agreed(found);

@@ -34,6 +34,7 @@ double between(double from, double to, double part) {
 
 bool fuses_stack(const Params& params, const NoiseModel& noise) {
   if (method_row(params.method).stack == StackWay::kFusion || noise.between.known) return true;
+  if (noise.corners.enabled != 0) return true;
   if (noise.nlm_way != NlmWay::kUntold) return noise.nlm_way == NlmWay::kAverage;
   const bool surely_measured = params.auto_sigma && noise.confidence == Confidence::kMeasured;
   return noise.channels > 1 && surely_measured;

@@ -25,7 +25,8 @@ struct StackPlan {
 // that is given says. Where the noise is measured it averages layers that are known to stand still,
 // since then nothing finds more noise than their mean removes; of others it takes what was found to
 // be better (engine/stack_trial.h), or, where that can't be tried, averages frames in colour, which
-// come from cameras, where their noise is sure (docs/quality.md).
+// come from cameras, where their noise is sure (docs/quality.md). Corners of noise are known to
+// what averages alone.
 bool fuses_stack(const Params& params, const NoiseModel& noise);
 
 // Shapes and settings as Engine::denoise_volume() takes them.

@@ -68,14 +68,11 @@ void box_rows(float* in, int32_t height, int32_t count, int32_t width, Planes& o
 class Tile {
  public:
   Tile(const FusionPlan& plan, const VolumePart<ConstImage>& source, int32_t z)
-      : plan_(plan), source_(source), z_(z), serial_(1) {
-    pixels_.format = source.layers.front().format;
-    pixels_.channels = plan.channels;
-    pixels_.valid = plan.valid;
-    pixels_.corners = plan.corners;
-    pixels_.bend = plan.bend;
-    std::copy_n(plan.hidden, kMaxChannels, pixels_.hidden);
-  }
+      : plan_(plan),
+        source_(source),
+        z_(z),
+        serial_(1),
+        pixels_(layer_pixels(plan, source.layers.front().format)) {}
 
   void run(const Rect& rect, Fused& result);
 
@@ -103,7 +100,7 @@ class Tile {
   const VolumePart<ConstImage>& source_;
   const int32_t z_;
   ThreadPool serial_;
-  Plan pixels_{};
+  const Plan pixels_;
   Rect rect_, grown_;
   Planes own_, difference_[kFusionLevels], weight_, total_, squares_;
   Planes tone_;                       // FusionPlan::tones at the coarsest level
@@ -330,6 +327,17 @@ void Tile::finish(Fused& result) {
 }
 
 }  // namespace
+
+Plan layer_pixels(const FusionPlan& plan, PixelFormat format) {
+  Plan pixels{};
+  pixels.format = format;
+  pixels.channels = plan.channels;
+  pixels.valid = plan.valid;
+  pixels.corners = plan.corners;
+  pixels.bend = plan.bend;
+  std::copy_n(plan.hidden, kMaxChannels, pixels.hidden);
+  return pixels;
+}
 
 Fused fuse_layers(const FusionPlan& plan, const VolumePart<ConstImage>& source, int32_t z,
                   const Rect& rect, ThreadPool& pool, const Callbacks& callbacks) {

@@ -9,6 +9,9 @@
 
 namespace grainless {
 
+// What planes of layers are made by, and layers of planes.
+Plan layer_pixels(const FusionPlan& plan, PixelFormat format);
+
 // Of one layer: luma and chroma, and how many independent layers' worth each pixel is (one plane):
 // (sum of weights)^2 / (sum of their squares), 1 where nothing was alike.
 struct Fused {

@@ -125,7 +125,7 @@ class Checker {
                  : engines_.one.noise_for(params_, input_[0].view(), {}, noise_, nullptr);
     if (!status.ok()) fail("status", status.message());
     if (draw_.bend > 0) noise_.bend = noise_bend(draw_.bend);
-    if (!volume() && draw_.corners > 0) noise_.corners = noise_corners(draw_.corners);
+    if (draw_.corners > 0) noise_.corners = noise_corners(draw_.corners);
     for (int32_t l = 0; l < noise_.levels; ++l) {
       for (int32_t c = 0; c < noise_.channels; ++c) {
         const double sigma = double{noise_.sigma[l][c]};

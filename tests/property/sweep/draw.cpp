@@ -160,7 +160,7 @@ void draw_picture(Dice& dice, Draw& draw) {
   }
   // Nothing but noise shows a gain.
   const bool shows = draw.noise >= 0.3 && draw.params.sigma >= 0.3;
-  if (shows && draw.range == 0 && draw.layers == 0 && dice.chance(0.3)) {
+  if (shows && draw.range == 0 && dice.chance(0.3)) {
     draw.corners = dice.between(1, 100);
   }
 }
