@@ -20,6 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 LANGUAGES = ["en", *(HERE.parents[1] / "po" / "LINGUAS").read_text(encoding="utf-8").split()]
 PLUG_IN = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless" / "grainless"
 PRESETS = STATE.with_name("presets")
+SETTINGS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "plug-in-settings"
+QUICK = '(method "nlm")\n(quality "fast")\n'  # what is seen of the preview is where it stands
 PRESET = "A preset whose name says all that it is good for, which is more than the controls are wide"
 LAYER = "とても長い名前のレイヤー, for letters that are higher than others, and longer than one line of the dialog"
 WIDTH, HEIGHT, COUNT = 1600, 1200, 12  # of the layers: denoising them is never done before it is cancelled
@@ -54,6 +56,8 @@ class Layout:
         self.gimp = gettext.translation("gimp30-libgimp", "/usr/share/locale", [language], fallback=True).gettext
         speak(language, session.work)
         STATE.unlink(missing_ok=True)
+        SETTINGS.mkdir(exist_ok=True)
+        (SETTINGS / "GimpProcedureConfigRun-plug-in-grainless-denoise.last").write_text(QUICK, encoding="utf-8")
         click(menu_item(session, "Grainless Denoise"))
         self.window = View.already_open(session, self.text("Grainless Denoise"))
         self.preview = self.window.area(self.text("Preview"))
@@ -184,7 +188,7 @@ def main():
     replace_plug_in(work)
     speak("en", work)
     PRESETS.mkdir(parents=True, exist_ok=True)
-    (PRESETS / f"{PRESET}.preset").write_text("method = bm3d\nquality = high\n", encoding="utf-8")
+    (PRESETS / f"{PRESET}.preset").write_text("method = bm3d\nquality = fast\n", encoding="utf-8")
     session = Session(work)
     return run(session, steps(session))
 

@@ -37,7 +37,7 @@ def shows_what_ok_gives(session, precision, *change):
 def shows_every_place(session, *coarse):
     """Far more than is held: each place that was looked at is what OK gives there. Coarse noise asks for far more around a
     place than white noise does, which is known only when it is measured."""
-    session.ask("open_coloured", 2400, 1600, "u8", None, False, *coarse)
+    session.ask("open_coloured", 1600, 1200, "u8", None, False, *coarse)
     live = at_full_size(session)
     if coarse:
         live.window.pick("Preset", "Camera JPEG")

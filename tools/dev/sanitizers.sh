@@ -44,8 +44,9 @@ threaded='ThreadPool*:Preview*:Flow*:*Fallback*:TileScheduler*:*TheSameBits*Bm3d
 # large pictures, every way from a card to the processor), and of what works on several threads one test of each kind.
 slow='NoiseEstimate*:NoiseCurve*:AreaNoise*:Survey*:LargeImage*:*SwNlmPlan*:*Fallback*:*EvenNoiseIsNotBent:*MakesTheResultBetter'
 slow+=':*FollowsTheNoiseOfACamera:*TheResultIsNearlyThatWithoutThem:*NothingIsLedBackWithoutClippedNoise:ToneStrength*'
-slow+=':Corners.Noise*:Corners.Coarse*:Corners.Even*:Corners.Results*:Corners.APicture*'
-slow+=':StillNoise.OfTonesIsWhat*:StillNoise.OfOnePictureIs*:Impulse.Automatic*:BlackLift.IsWhat*'
+slow+=':Corners.Noise*:Corners.Coarse*:Corners.Even*:Corners.Results*:Corners.AP*:Corners.TheyAreTold*'
+slow+=':StillNoise.OfTonesIsWhat*:StillNoise.OfOnePictureIs*:StillNoise.IsWhatTheWeakest*:StillNoise.OfLayersThatDrift*'
+slow+=':Impulse.Automatic*:BlackLift.IsWhat*:BlackLift.Details*:BlackLift.IsMonotone*'
 threaded_quick='ThreadPool*:Preview*:Flow*:TileScheduler*:*AFailureInMid*:*SeveralCardsShare*:*OneCardOrSeveral*:*Prepared*'
 
 sanitize_quickly() { # [--compile]
