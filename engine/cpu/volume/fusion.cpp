@@ -250,6 +250,17 @@ void Tile::box(const Planes& in, const Rect& image, int32_t radius, Planes& out)
   box_rows(sums_.data(), rect.height, count, rect.width, out);
 }
 
+// Whether a pixel has the value of each of its neighbours that there are: turned or mirrored, a
+// picture has the same such pixels.
+bool is_plain(const Planes& plane, int32_t c, int32_t x, int32_t y) {
+  const Rect& all = plane.rect();
+  const float value = *plane.at(c, x, y);
+  return *plane.at(c, std::max(x - 1, all.x), y) == value &&
+         *plane.at(c, std::min(x + 1, all.right() - 1), y) == value &&
+         *plane.at(c, x, std::max(y - 1, all.y)) == value &&
+         *plane.at(c, x, std::min(y + 1, all.bottom() - 1)) == value;
+}
+
 // A plain area, which holds no noise, is no less worth for it.
 void Tile::drop_repeated(const Planes& before, const Planes& other) {
   constexpr int32_t kSide = 2 * kRepeatRadius + 1;
@@ -261,9 +272,8 @@ void Tile::drop_repeated(const Planes& before, const Planes& other) {
     for (int32_t x = 0; x < grown_.width; ++x) {
       bool same = true, plain = true;
       for (int32_t c = 0; c < plan_.channels; ++c) {
-        const float* at = other.at(c, grown_.x + x, y);
-        same = same && *before.at(c, grown_.x + x, y) == *at;
-        plain = plain && (x == 0 || at[-1] == *at);
+        same = same && *before.at(c, grown_.x + x, y) == *other.at(c, grown_.x + x, y);
+        plain = plain && same && is_plain(other, c, grown_.x + x, y);
       }
       out[x] = !same ? kDiffers : plain ? 0.0f : 1.0f;
       any = any || same;

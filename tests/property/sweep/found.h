@@ -74,6 +74,9 @@ inline constexpr const char* kFound[] = {
     // Much noise of which next to nothing is removed: match values go by what is.
     "method=nlm sigma=29.151651 strength=0.003077 centre=one weights=classic depth=4 width=1 "
     "height=3 layers=1 format=u8 content=pixel seed=787420 grain=0.197388",
+    // A frame of one colour, whose edges beside noise are as plain as each other.
+    "method=nlm auto-sigma=yes depth=4 width=62 height=26 layers=2 format=u16 content=noise "
+    "frame=colour seed=302276 grain=24.10063",
 };
 
 }  // namespace grainless::sweep
