@@ -19,23 +19,15 @@ from card_faults import Installed
 from desktop import click, find, find_all, wait_for
 from faults import judge
 from pauses import MEMORY, STAGES, disk_full, environment, host_memory, meanwhile, no_memory
-from session import Session, Window, active_title, preset_menu
+from session import PICTURE, SETTINGS, STACK, Session, Window, active_title, preset_menu, settings_file
 from steps import run_steps
 
-PICTURE = ("Grainless Denoise", "plug-in-grainless-denoise")
-STACK = ("Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack")
-SETTINGS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "plug-in-settings"
 QUICK = {PICTURE: '(method "nlm")\n(auto-sigma no)\n(sigma 12)\n(search 11)\n',
          STACK: "(auto-sigma no)\n(sigma 12)\n(search 5)\n(depth 1)\n"}
 # Of tests/gimp/changes.py: what goes another way with a window. The others are tested without.
 CHANGES = ["selection removed", "selection moved", "image scaled up", "image cropped", "image turned grey", "layer moved",
            "layer locked", "layer deleted", "one pixel painted"]
 STACK_CHANGES = ["selection removed", "layer deleted", "one pixel painted"]
-
-
-def settings_file(subject):
-    SETTINGS.mkdir(exist_ok=True)
-    return SETTINGS / f"GimpProcedureConfigRun-{subject[1]}.last"
 
 
 def open_window(session, subject, count=1):

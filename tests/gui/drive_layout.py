@@ -13,14 +13,13 @@ import desktop
 from desktop import click, find, find_all, wait_for
 from drive_live import menu_item
 from drive_view import View
-from session import STATE, Session
+from session import PICTURE, STATE, Session, settings_file
 from steps import main as run
 
 HERE = pathlib.Path(__file__).resolve().parent
 LANGUAGES = ["en", *(HERE.parents[1] / "po" / "LINGUAS").read_text(encoding="utf-8").split()]
 PLUG_IN = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless" / "grainless"
 PRESETS = STATE.with_name("presets")
-SETTINGS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "plug-in-settings"
 QUICK = '(method "nlm")\n(quality "fast")\n'  # what is seen of the preview is where it stands
 PRESET = "A preset whose name says all that it is good for, which is more than the controls are wide"
 LAYER = "とても長い名前のレイヤー, for letters that are higher than others, and longer than one line of the dialog"
@@ -56,8 +55,7 @@ class Layout:
         self.gimp = gettext.translation("gimp30-libgimp", "/usr/share/locale", [language], fallback=True).gettext
         speak(language, session.work)
         STATE.unlink(missing_ok=True)
-        SETTINGS.mkdir(exist_ok=True)
-        (SETTINGS / "GimpProcedureConfigRun-plug-in-grainless-denoise.last").write_text(QUICK, encoding="utf-8")
+        settings_file(PICTURE).write_text(QUICK, encoding="utf-8")
         click(menu_item(session, "Grainless Denoise"))
         self.window = View.already_open(session, self.text("Grainless Denoise"))
         self.preview = self.window.area(self.text("Preview"))

@@ -18,10 +18,10 @@ import numpy as np
 import desktop
 from desktop import click, find, wait_for
 from drive_live import Live
-from drive_soak import PICTURE, PRECISIONS, SETTINGS, STACK, as_config, draw_settings
+from drive_soak import PRECISIONS, as_config, draw_settings
 from drive_view import xdotool
 from places import places
-from session import STATE, Session, keys
+from session import PICTURE, STACK, STATE, Session, keys, settings_file
 from steps import run_steps
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -120,8 +120,7 @@ class Dialog(Live):
         self.picture_in_gimp, self.subject, self.choices = picture, picture.subject, choices
         self.settings = draw_settings(self.subject)
         self.settings["sigma"] = round(self.settings["sigma"], 1)  # as its control has it
-        SETTINGS.mkdir(exist_ok=True)
-        (SETTINGS / f"GimpProcedureConfigRun-{self.subject[1]}.last").write_text(as_config(self.settings), encoding="utf-8")
+        settings_file(self.subject).write_text(as_config(self.settings), encoding="utf-8")
         STATE.unlink(missing_ok=True)
         super().__init__(session, settle=False, title=self.subject[0])
         self.index = next(i for i in range(picture.count) if picture.count == 1

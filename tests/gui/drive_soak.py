@@ -15,13 +15,10 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gimp"))
 import desktop
 from desktop import click, wait_for
-from session import Session, Window
+from session import PICTURE, STACK, Session, Window, settings_file
 from steps import main as run
 
 HERE = pathlib.Path(__file__).resolve().parent
-SETTINGS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "plug-in-settings"
-PICTURE = ("Grainless Denoise", "plug-in-grainless-denoise")
-STACK = ("Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack")
 PRECISIONS = [f"{kind}_{curve}" for kind in ("U8", "U16", "HALF", "FLOAT")
               for curve in ("LINEAR", "NON_LINEAR", "PERCEPTUAL")]
 TOLERANCE = 1.05
@@ -88,8 +85,7 @@ def apply_once(session):
 def dialog_once(session):
     subject = random.choice([PICTURE, PICTURE, STACK])
     open_random(session, subject)
-    SETTINGS.mkdir(exist_ok=True)
-    (SETTINGS / f"GimpProcedureConfigRun-{subject[1]}.last").write_text(as_config(draw_settings(subject)), encoding="utf-8")
+    settings_file(subject).write_text(as_config(draw_settings(subject)), encoding="utf-8")
     window = Window(session, *subject)
     for _ in range(random.randint(0, 3)):
         window.set_number("Strength", random.choice([20, 70, 100, 130]))
@@ -111,7 +107,7 @@ class LongDialog:
                ("Detail given back", (0, 25, 50)), ("Search window", (0, 5, 9, 13)), ("Patch size", (0, 4, 6, 8)))
 
     def __init__(self, session):
-        (SETTINGS / f"GimpProcedureConfigRun-{PICTURE[1]}.last").unlink(missing_ok=True)
+        settings_file(PICTURE).unlink(missing_ok=True)
         session.ask("soak_open", 420, 300, "RGB", "U8_NON_LINEAR", False, 1, "layer", None, 1)
         self.session = session
         self.window = Window(session, *PICTURE)

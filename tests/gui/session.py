@@ -12,6 +12,16 @@ from desktop import click, find, find_all, wait_for
 
 # What the dialog remembers besides its settings.
 STATE = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "grainless" / "dialog.ini"
+SETTINGS = pathlib.Path(os.environ["GIMP3_DIRECTORY"]) / "plug-in-settings"
+# What the two dialogs are called, and their procedures.
+PICTURE = ("Grainless Denoise", "plug-in-grainless-denoise")
+STACK = ("Grainless Denoise Layer Stack", "plug-in-grainless-denoise-stack")
+
+
+def settings_file(subject):
+    """Of what was set last."""
+    SETTINGS.mkdir(exist_ok=True)
+    return SETTINGS / f"GimpProcedureConfigRun-{subject[1]}.last"
 
 
 class Session:

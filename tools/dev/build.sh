@@ -9,14 +9,13 @@ stage=$build/stage
 plug_ins=$stage$(pkg-config --variable=gimplibdir gimp-3.0 2>/dev/null || true)/plug-ins
 
 # Code for every card that a release serves takes nvcc many minutes; a build for this computer needs that of its own
-# cards. Without a card tests compile it all the same, as PTX for the oldest, from which a driver translates for any later
-# one: nothing runs it here, and machine code takes a quarter of the time.
+# cards. Without a card tests compile it all the same, for the oldest, from which a driver translates for any later one.
 # nvidia-smi is outside the Debian 13 root only: what it says is handed in.
 card_architectures() {
     nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -dc '0-9\n' | sort -u | paste -sd, || true
 }
 export GRAINLESS_CARDS=${GRAINLESS_CARDS-$(card_architectures)}
-export GRAINLESS_CUDA_ARCH=${GRAINLESS_CUDA_ARCH:-${GRAINLESS_CARDS:-75-virtual}}
+export GRAINLESS_CUDA_ARCH=${GRAINLESS_CUDA_ARCH:-${GRAINLESS_CARDS:-75}}
 # Steps done and all, and the time that the others take.
 export NINJA_STATUS=${NINJA_STATUS:-'[%f/%t, %W left] '}
 
