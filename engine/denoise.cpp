@@ -407,9 +407,6 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
     if (layers.empty()) {
       throw Error(ErrorCode::kBadInput, sentence("a volume needs layers, and a target for each"));
     }
-    const PixelFormat format = layers.front().format;
-    noise = white_noise(format.colours(), static_cast<float>(params.sigma));
-    if (!looks_at_whole(params, format)) return;
     std::vector<ConstImage> measured;
     for (const int32_t z : measured_layers(static_cast<int32_t>(layers.size()))) {
       check_image(layers[z].format, layers[z].width, layers[z].height, layers[z].rect,
@@ -419,21 +416,24 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
       }
       measured.push_back(layers[z]);
     }
-    if (params.auto_sigma) {
-      noise = estimate_volume_noise(measured, static_cast<NoiseKind>(params.noise), impl_->pool,
-                                    callbacks);
-    }
+    noise = estimate_volume_noise(measured, static_cast<NoiseKind>(params.noise), impl_->pool,
+                                  callbacks);
     noise.range = picture_range(measured);
     // Both look at parts, whose middle is not the layer's.
-    if (params.auto_sigma && noise.corners.enabled == 0) {
+    if (noise.corners.enabled == 0) {
       measure_mean_shares(measured, impl_->pool, callbacks, impl_->on_the_processor(), noise);
       if (measured.size() == layers.size()) {
         try_ways(layers, impl_->pool, callbacks, impl_->volumes_on_the_processor(), noise);
       }
     }
+    if (!params.auto_sigma) noise = given_noise(params, noise);
   });
   if (seconds != nullptr) *seconds = watch.seconds();
   return status;
+}
+
+NoiseModel Engine::given_noise(const Params& params, const NoiseModel& measured) {
+  return grainless::given_noise(params, measured);
 }
 
 Status Engine::volume_source(const Params& params, int32_t depth, const NoiseModel& noise,

@@ -136,7 +136,7 @@ class Engine {
   Status noise_for(const Params& params, Survey& survey, const Callbacks& callbacks,
                    NoiseModel& noise, double* seconds);
 
-  // Whether noise_for() or volume_noise() look at pixels.
+  // Whether noise_for() looks at pixels.
   static bool looks_at_whole(const Params& params, PixelFormat format);
 
   // The parts of a whole picture of that size whose pixels noise_for() looks at; the others need
@@ -182,9 +182,13 @@ class Engine {
   // noise_for() a volume: the mean of its measured_layers(), raised or limited by what still ones
   // of them differ by (engine/noise/still_noise.h), what of their means is noise (mean_shares.h),
   // and, where they are all, how Non-Local Means takes them (stack_trial.h). Other layers may be
-  // missing.
+  // missing. A sigma that is given is given_noise() of all that: the measured layers are looked at,
+  // too.
   Status volume_noise(const Params& params, std::span<const ConstImage> layers,
                       const Callbacks& callbacks, NoiseModel& noise, double* seconds);
+
+  // volume_noise() of a sigma that is given, of layers whose automatic one is known.
+  static NoiseModel given_noise(const Params& params, const NoiseModel& measured);
 
   // source_rect() for a part of a volume of this shape.
   Status volume_source(const Params& params, int32_t depth, const NoiseModel& noise,

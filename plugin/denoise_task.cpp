@@ -84,7 +84,7 @@ void DenoiseTask::read_layers(std::vector<PixelBuffer>& sources, const CallMonit
 }
 
 bool DenoiseTask::is_known(const std::vector<PixelBuffer>& sources) const {
-  if (!params_.auto_sigma || !known_.noise) return false;
+  if (!known_.noise || !(params_.auto_sigma || filter_.measures_given())) return false;
   const std::vector<int32_t> measured = filter_.noise_layers(shape().count);
   for (size_t i = 0; i < measured.size(); ++i) {
     if (!same_pixels(*known_.pixels[i], sources[static_cast<size_t>(measured[i])])) return false;
@@ -94,7 +94,9 @@ bool DenoiseTask::is_known(const std::vector<PixelBuffer>& sources) const {
 
 NoiseModel DenoiseTask::noise_of(const std::vector<PixelBuffer>& sources,
                                  const CallMonitor& monitor, double& seconds) const {
-  if (is_known(sources)) return *known_.noise;
+  if (is_known(sources)) {
+    return params_.auto_sigma ? *known_.noise : Engine::given_noise(params_, *known_.noise);
+  }
   std::vector<ConstImage> measured;
   for (const int32_t i : filter_.noise_layers(shape().count)) {
     measured.push_back(sources[static_cast<size_t>(i)].image());

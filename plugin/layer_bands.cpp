@@ -68,7 +68,7 @@ NoiseModel LayerBands::measure(const CallMonitor& monitor) {
 
 NoiseModel LayerBands::measure_whole(const CallMonitor& monitor) {
   const PixelFormat format = io().encoding().format;
-  if (!Engine::looks_at_whole(params_, format)) {
+  if (!filter_.reads_whole(params_, format)) {
     return white_noise(format.colours(), static_cast<float>(params_.sigma));
   }
   const std::vector<int32_t> measured = filter_.noise_layers(static_cast<int32_t>(count()));

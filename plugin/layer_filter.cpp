@@ -64,6 +64,8 @@ class StackFilter final : public LayerFilter {
     return engine_.volume_noise(params, layers, quiet, noise, seconds);
   }
 
+  bool measures_given() const override { return true; }
+
   bool reads_whole(const Params&, PixelFormat) const override { return true; }
 
   Status needed(const Params& params, const NoiseModel& noise, const LayersShape& layers,

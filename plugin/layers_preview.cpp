@@ -377,9 +377,14 @@ std::vector<const PixelBuffer*> LayersPreview::measured_pixels() const {
   return pixels;
 }
 
-// Of a sigma that is given, the range has to be known, and what impulses there are.
+// Of a sigma that is given for a picture, the range has to be known, and what impulses there are.
 std::optional<NoiseModel> LayersPreview::known_noise(const Params& params) const {
   if (params.auto_sigma) return measured(params);
+  if (filter_.measures_given()) {
+    std::optional<NoiseModel> noise = measured(params);
+    if (noise) noise = Engine::given_noise(params, *noise);
+    return noise;
+  }
   NoiseModel noise = white_noise(format().colours(), static_cast<float>(params.sigma));
   if (!Engine::looks_at_whole(params, format())) return noise;
   const std::lock_guard lock(mutex_);
@@ -399,13 +404,17 @@ Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
   }
   Callbacks callbacks;
   callbacks.cancel = &stopped_;
-  const Status status = measure(params, callbacks, noise);
-  if (status.ok()) {
+  Params asked = params;
+  asked.auto_sigma = params.auto_sigma || filter_.measures_given();
+  const Status status = measure(asked, callbacks, noise);
+  if (!status.ok()) return status;
+  {
     const std::lock_guard lock(mutex_);
     range_ = noise.range;
-    if (params.auto_sigma || asks_for_impulses(params)) impulses_ = noise.impulses;
-    if (params.auto_sigma) measured_.at(static_cast<size_t>(params.noise)) = noise;
+    if (asked.auto_sigma || asks_for_impulses(params)) impulses_ = noise.impulses;
+    if (asked.auto_sigma) measured_.at(static_cast<size_t>(params.noise)) = noise;
   }
+  if (asked.auto_sigma != params.auto_sigma) noise = Engine::given_noise(params, noise);
   return status;
 }
 

@@ -62,6 +62,9 @@ inline constexpr int32_t kAllLayers = 1 << 16;  // more than any stack is averag
 // noise, also where it looks like texture in each layer, or is stronger in texture than elsewhere.
 struct LayerDifference {
   bool known = false;
+  // Sigma and tones tell layers apart in place of NoiseModel::sigma, which was given. They are what
+  // layers differ by or, without `known`, what each layer shows.
+  bool instead = false;
   bool in_sharpness = false;   // some layers are sharper: what is more than noise counts in full
   int32_t reach = kAllLayers;  // how many layers on either side differ little enough to be averaged
   float sigma[kMaxLevels][kMaxChannels] = {};  // as NoiseModel's

@@ -22,24 +22,21 @@ double sigma_at(const NoiseModel& noise, int32_t level, int32_t channel) {
   return std::ldexp(noise.sigma[known][channel], known - level);
 }
 
-double strongest_at(const NoiseModel& noise, int32_t level) {
-  double most = 0;
-  for (int32_t c = 0; c < noise.channels; ++c) most = std::max(most, sigma_at(noise, level, c));
-  return most;
-}
-
-// The noise by which layers are told apart.
-NoiseModel between_layers(const NoiseModel& noise) {
-  NoiseModel seen = noise;
-  seen.levels = kFusionLevels;
-  for (int32_t l = 0; l < kFusionLevels; ++l) {
-    std::copy_n(noise.between.sigma[l], kMaxChannels, seen.sigma[l]);
-  }
-  std::copy_n(noise.between.tones, kNoiseTones, seen.layer_tones);
-  return seen;
-}
-
 }  // namespace
+
+LayerDifference told_apart_by(const NoiseModel& noise) {
+  LayerDifference apart = noise.between;
+  // Noise whose tones are known says best itself what differs by more.
+  const bool told = noise.still && noise.told_tones > 0;
+  if (apart.instead || (apart.known && !told)) return apart;
+  for (int32_t l = 0; l < kFusionLevels; ++l) {
+    for (int32_t c = 0; c < noise.channels; ++c) {
+      apart.sigma[l][c] = static_cast<float>(sigma_at(noise, l, c));
+    }
+  }
+  std::copy_n(noise.layer_tones, kNoiseTones, apart.tones);
+  return apart;
+}
 
 FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channels,
                             const NoiseModel& noise) {
@@ -52,17 +49,17 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
   plan.levels = kFusionLevels;
   plan.tone_scale = static_cast<float>(kNoiseTones / 256.0 / (channels == 3 ? std::sqrt(3.0) : 1));
   const bool still = noise.still || noise.between.known;
-  // Noise whose tones are known says best itself what differs by more.
-  const bool told = noise.still && noise.told_tones > 0;
-  const NoiseModel seen = noise.between.known && !told ? between_layers(noise) : noise;
-  for (int32_t t = 0; t < kNoiseTones; ++t) plan.tones[t] = 1 / seen.layer_tones[t];
+  const LayerDifference apart = told_apart_by(noise);
+  for (int32_t t = 0; t < kNoiseTones; ++t) plan.tones[t] = 1 / apart.tones[t];
   const double counted = still && !noise.between.in_sharpness ? kStillShare : 1;
   for (int32_t c = 0; c < channels; ++c) {
     const int32_t from = std::min(c, noise.channels - 1);
     const double wanted = params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;
     plan.taken[c] = static_cast<float>(std::min(1.0, wanted));
     for (int32_t l = 0; l < plan.levels; ++l) {
-      const double sigma = std::max(sigma_at(seen, l, from), kLeastShare * strongest_at(seen, l));
+      const float* seen = apart.sigma[l];
+      const double strongest = *std::max_element(seen, seen + noise.channels);
+      const double sigma = std::max<double>(seen[from], kLeastShare * strongest);
       const double variance = sigma * sigma * channels / counted;
       if (sigma > 0) plan.gain[l][c] = static_cast<float>(0.5 / variance);
     }

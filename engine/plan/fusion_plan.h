@@ -39,6 +39,9 @@ inline constexpr FusionTest kFusionTests[] = {
 inline constexpr int32_t kFusionMargin = 8;
 inline constexpr int32_t kRepeatRadius = 3;
 
+// What tells layers apart, of a level 0..kFusionLevels - 1 and a channel, and of a tone.
+LayerDifference told_apart_by(const NoiseModel& noise);
+
 struct FusionPlan {
   int32_t channels, depth;
   ValueRange valid;  // as in Plan, as is hidden

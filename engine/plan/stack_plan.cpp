@@ -36,8 +36,23 @@ bool fuses_stack(const Params& params, const NoiseModel& noise) {
   if (method_row(params.method).stack == StackWay::kFusion || noise.between.known) return true;
   if (noise.corners.enabled != 0) return true;
   if (noise.nlm_way != NlmWay::kUntold) return noise.nlm_way == NlmWay::kAverage;
-  const bool surely_measured = params.auto_sigma && noise.confidence == Confidence::kMeasured;
+  const bool measured = params.auto_sigma || noise.between.instead;
+  const bool surely_measured = measured && noise.confidence == Confidence::kMeasured;
   return noise.channels > 1 && surely_measured;
+}
+
+NoiseModel given_noise(const Params& params, const NoiseModel& measured) {
+  NoiseModel noise = white_noise(measured.channels, static_cast<float>(params.sigma));
+  noise.range = measured.range;
+  const bool shown = measured.confidence == Confidence::kMeasured && measured.sigma[0][0] > 0;
+  if (params.sigma <= 0 || !(shown || measured.still || measured.between.known)) return noise;
+  noise.between = told_apart_by(measured);
+  noise.between.instead = true;
+  noise.still = measured.still;
+  noise.corners = measured.corners;
+  noise.nlm_way = measured.nlm_way;
+  std::copy_n(measured.means, kStackMethods, noise.means);
+  return noise;
 }
 
 StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,

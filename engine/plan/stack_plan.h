@@ -29,6 +29,12 @@ struct StackPlan {
 // what averages alone.
 bool fuses_stack(const Params& params, const NoiseModel& noise);
 
+// White noise of params.sigma, which is given, in a stack whose noise is measured: what the filter
+// takes is what was given, and what layers surely differ by tells which of them show the same.
+// Otherwise a smaller sigma than theirs would keep all of them apart, and a larger one would
+// average what has moved. `measured`: Engine::volume_noise() of an automatic sigma.
+NoiseModel given_noise(const Params& params, const NoiseModel& measured);
+
 // Shapes and settings as Engine::denoise_volume() takes them.
 StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
                           const NoiseModel& noise);

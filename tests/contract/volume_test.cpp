@@ -11,6 +11,7 @@
 
 #include "contract.h"
 #include "engine/denoise.h"
+#include "tests/support/search_volume.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -133,7 +134,7 @@ Volume run(Engine& engine, Params params, int32_t depth, const Volume& volume, f
   for (const TestImage& layer : volume) sources.push_back(layer.view());
   for (TestImage& result : results) targets.push_back(result.target());
   params.sigma = sigma;
-  const Status status = engine.denoise_volume(params, depth, sources, targets, {}, report);
+  const Status status = test::search_volume(engine, params, depth, sources, targets, {}, report);
   EXPECT_TRUE(status.ok()) << status.message();
   return results;
 }
@@ -244,8 +245,7 @@ TEST_P(VolumeContract, APartHasTheBitsOfTheWhole) {
   }
   std::vector<ConstImage> sources;
   for (const TestImage& image : volume) sources.push_back(image.view());
-  NoiseModel noise;
-  ASSERT_TRUE(engine_.volume_noise(params, sources, {}, noise, nullptr).ok());
+  const NoiseModel noise = test::noise_of_unlike_layers(params, sources);
   const MutableImage target = part.target(rect);
   const Status status = engine_.denoise_volume_part(
       params, c.depth, noise, {{c.layers, 0, sources}, {c.layers, layer, std::span(&target, 1)}},

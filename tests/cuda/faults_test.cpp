@@ -11,6 +11,7 @@
 
 #include "engine/denoise.h"
 #include "tests/support/fault_log.h"
+#include "tests/support/search_volume.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -140,7 +141,7 @@ std::vector<TestImage> denoise_volume(const TestImage& image, const char* fault,
   for (TestImage& result : results) targets.push_back(result.target());
   if (fault != nullptr) setenv("GRAINLESS_FAULT", fault, 1);
   Engine engine({g_module_dir, 2});
-  const Status status = engine.denoise_volume(params, 1, sources, targets, {}, report);
+  const Status status = test::search_volume(engine, params, 1, sources, targets, {}, report);
   unsetenv("GRAINLESS_FAULT");
   EXPECT_TRUE(status.ok()) << status.message();
   return results;

@@ -65,6 +65,20 @@ def check_defaults():
     assert np.mean([noise_left(layer) for layer in layers]) < 0.6 * before
 
 
+def check_given_sigma():
+    """Still layers are averaged, and what moves is not, however much or little one asks for."""
+    for method in ("bm3d", "nlm"):
+        for asked in (0.3, 1, 3):
+            image = new_image(width=150, height=120)
+            layers = add_layers(image, 4)
+            before = np.mean([noise_left(layer) for layer in layers])
+            options = {"method": method, "auto_sigma": False, "sigma": asked * SIGMA}
+            report, = denoise(image, layers, procedure=STACK, **options)
+            after = np.mean([noise_left(layer) for layer in layers])
+            assert report["changed"] and abs(report["sigma"][0] - asked * SIGMA) < 0.01, report
+            assert after < 0.52 * before, (method, asked, before, after)
+
+
 def check_which_layers():
     """All selected layers, in the image's order; the layers of a group; or all beside the selected one."""
     expected = None
@@ -240,6 +254,7 @@ def cases():
     yield "stack: registration", check_registration
     yield "stack: a burst of eight frames gains 8 dB", check_gain
     yield "stack: defaults", check_defaults
+    yield "stack: a sigma of one's own", check_given_sigma
     yield "stack: which layers", check_which_layers
     yield "stack: selection and transparency", check_selection
     yield "stack: nothing to do, and it says so", check_unchanged

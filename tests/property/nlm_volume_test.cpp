@@ -10,6 +10,7 @@
 #include "engine/plan/make_volume_plan.h"
 #include "tests/support/instruction_sets.h"
 #include "tests/support/reference_nlm_volume.h"
+#include "tests/support/search_volume.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -174,7 +175,7 @@ TEST(Volume, ABurstGainsMoreThanItsFramesAlone) {
   Params params = volume_params(5, 3);
   Report report;
   const Status status =
-      engine.denoise_volume(params, 7, views(noisy), targets(results), {}, report);
+      test::search_volume(engine, params, 7, views(noisy), targets(results), {}, report);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(report.changed);
   EXPECT_EQ(report.device, "cpu");
@@ -196,8 +197,10 @@ TEST(Volume, MoreDepthThanLayersChangesNothing) {
   std::vector<TestImage> enough = noisy, more = noisy;
   Params params = volume_params(5, 3);
   Report report;
-  ASSERT_TRUE(engine.denoise_volume(params, 3, views(noisy), targets(enough), {}, report).ok());
-  ASSERT_TRUE(engine.denoise_volume(params, 15, views(noisy), targets(more), {}, report).ok());
+  ASSERT_TRUE(
+      test::search_volume(engine, params, 3, views(noisy), targets(enough), {}, report).ok());
+  ASSERT_TRUE(
+      test::search_volume(engine, params, 15, views(noisy), targets(more), {}, report).ok());
   for (size_t z = 0; z < noisy.size(); ++z) EXPECT_EQ(more[z].bytes, enough[z].bytes) << z;
 }
 
@@ -208,11 +211,12 @@ TEST(Volume, SlabsAndThreadsDoNotShow) {
   std::vector<TestImage> one = noisy, other = noisy, part(noisy.begin() + 10, noisy.begin() + 23);
   Report report;
   Engine single({"", 1}), several({"", 3});
-  ASSERT_TRUE(single.denoise_volume(params, 2, views(noisy), targets(one), {}, report).ok());
-  ASSERT_TRUE(several.denoise_volume(params, 2, views(noisy), targets(other), {}, report).ok());
+  ASSERT_TRUE(test::search_volume(single, params, 2, views(noisy), targets(one), {}, report).ok());
+  ASSERT_TRUE(
+      test::search_volume(several, params, 2, views(noisy), targets(other), {}, report).ok());
   for (size_t z = 0; z < one.size(); ++z) EXPECT_EQ(one[z].bytes, other[z].bytes) << z;
   const std::vector<TestImage> cut = part;
-  ASSERT_TRUE(single.denoise_volume(params, 2, views(cut), targets(part), {}, report).ok());
+  ASSERT_TRUE(test::search_volume(single, params, 2, views(cut), targets(part), {}, report).ok());
   for (size_t z = 3; z + 3 < part.size(); ++z) EXPECT_EQ(part[z].bytes, one[10 + z].bytes) << z;
 }
 
@@ -256,11 +260,11 @@ class VolumePartTest : public testing::TestWithParam<PartCase> {
     }
     params_ = volume_params(test.search, test.patch);
     params_.detail = 20;
-    ASSERT_TRUE(engine_.volume_noise(params_, views(layers_), {}, noise_, nullptr).ok());
+    noise_ = test::noise_of_unlike_layers(params_, views(layers_));
     whole_ = layers_;
-    ASSERT_TRUE(
-        engine_.denoise_volume(params_, test.depth, views(layers_), targets(whole_), {}, report_)
-            .ok());
+    ASSERT_TRUE(test::search_volume(engine_, params_, test.depth, views(layers_), targets(whole_),
+                                    {}, report_)
+                    .ok());
     ASSERT_TRUE(report_.changed);
   }
 

@@ -137,6 +137,45 @@ TEST(Stack, LayersThatMovedTakeNothingFromOneAlone) {
   EXPECT_GT(test::psnr(denoised(stack_params(), 3, others)[0], truth), single - 0.05);
 }
 
+Params given(Method method, double sigma) {
+  Params params = stack_params();
+  params.method = static_cast<int32_t>(method);
+  params.search = 0;
+  params.sigma = sigma;
+  return params;
+}
+
+// Less than the noise is what one keeps detail with, by eye or in a script.
+TEST(Stack, AnyGivenSigmaAveragesWhatStandsStill) {
+  const Stack layers = burst(kColour, 4, 160, 144);
+  const TestImage truth = clean(kColour, 160, 144);
+  const double plain = test::psnr(mean_of(layers), truth);
+  for (const Method method : {Method::kBm3d, Method::kNlm}) {
+    Params automatic = given(method, 0);
+    automatic.auto_sigma = true;
+    const double measured = test::psnr(denoised(automatic, 3, layers)[1], truth);
+    for (const double sigma : {4.0, 12.0, double{kSigma}, 30.0}) {
+      const TestImage result = denoised(given(method, sigma), 3, layers)[1];
+      EXPECT_GT(test::psnr(result, truth), plain - 0.1) << sigma;
+      if (sigma != kSigma) continue;
+      EXPECT_NEAR(test::psnr(result, truth), measured, 0.1);
+    }
+    const Params nothing = given(method, 0);
+    EXPECT_EQ(denoised(nothing, 3, layers)[1].bytes, layers[1].bytes);
+  }
+}
+
+TEST(Stack, MoreThanTheNoiseDoesNotAverageWhatMoved) {
+  Stack layers = burst(kColour, 4, 160, 144);
+  for (int32_t z = 1; z < 4; ++z) layers[z] = moved(layers[z], 5 * z);
+  const TestImage truth = clean(kColour, 160, 144);
+  for (const double sigma : {40.0, 75.0}) {
+    const Params params = given(Method::kBm3d, sigma);
+    const double single = test::psnr(alone(params, layers[0]), truth);
+    EXPECT_GT(test::psnr(denoised(params, 3, layers)[0], truth), single - 0.05) << sigma;
+  }
+}
+
 // Frames that are held, as in animations, show the same noise again: nothing is learnt from them.
 TEST(Stack, HeldFramesAreOneLayer) {
   const TestImage one = burst(kColour, 1).front();

@@ -7,6 +7,7 @@
 
 #include "engine/denoise.h"
 #include "tests/support/cards_in_test.h"
+#include "tests/support/search_volume.h"
 #include "tests/support/system.h"
 #include "tests/support/test_images.h"
 
@@ -45,7 +46,7 @@ class VolumeFallback : public ::testing::Test {
     std::vector<MutableImage> targets;
     for (const TestImage& layer : layers_) sources.push_back(layer.view());
     for (TestImage& result : results) targets.push_back(result.target());
-    status = engine.denoise_volume(params_, 1, sources, targets, callbacks, report);
+    status = test::search_volume(engine, params_, 1, sources, targets, callbacks, report);
     return results;
   }
 
