@@ -126,7 +126,7 @@ bool noise_prevails(const CommonBlocks& common, const Blocks& least) {
 // may be motion, is the most that noise can be, and all of it where everything is displaced alike,
 // or noise prevails.
 void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPair>& far,
-                  const std::vector<Sample>& samples, NoiseModel& noise) {
+                  const std::vector<Sample>& samples, double most_hidden, NoiseModel& noise) {
   constexpr double kClearly = 1.1, kMostWhite = 0.33;
   constexpr double kMostChroma = 1.25;  // of luma's sigma: a camera's colour is hardly noisier
   const double luma = noise.sigma[0][0];
@@ -145,6 +145,7 @@ void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPai
   if (blocks.empty()) return;
   const auto sharper = [](const LayerPair& pair) { return pair.differs_in_sharpness(); };
   const bool hidden = together && std::none_of(near.begin(), near.end(), sharper) &&
+                      left_of(blocks, 0, 0, 0.5) <= most_hidden * most_hidden &&
                       may_hide(noise, left_of(blocks, 0, 0, 0.5), pairs) && is_left_noise(blocks);
   for (int32_t c = 0; c < noise.channels; ++c) {
     const double sigma = noise.sigma[0][c];
@@ -279,7 +280,7 @@ bool differ_by_more_than_noise(const std::vector<Sample>& samples, const NoiseMo
 }
 
 // By what layers differ by.
-void measure_differences(const std::vector<Sample>& samples, const NoiseModel* sure,
+void measure_differences(const std::vector<Sample>& samples, const SureLayers& sure,
                          NoiseModel& noise) {
   const float found = noise.sigma[0][0];
   const double known = found * found;
@@ -290,9 +291,9 @@ void measure_differences(const std::vector<Sample>& samples, const NoiseModel* s
   measure_still(pairs.near, pairs.far, noise);
   // What drifts slowly stands still from layer to layer only, which shows its noise all the same.
   if (std::any_of(pairs.ends.begin(), pairs.ends.end(), has_moved)) noise.still = false;
-  measure_left(pairs.near, pairs.far, samples, noise);
-  if (sure != nullptr && !noise.still && noise.confidence != Confidence::kMeasured) {
-    take_sure(pairs, *sure, noise);
+  measure_left(pairs.near, pairs.far, samples, sure.most, noise);
+  if (sure.for_all != nullptr && !noise.still && noise.confidence != Confidence::kMeasured) {
+    take_sure(pairs, *sure.for_all, noise);
   }
   // Of a series of focus each layer's own noise, where it is known, says best what is more than it.
   const bool sharper = differ_in_sharpness(pairs);
@@ -306,7 +307,7 @@ void measure_differences(const std::vector<Sample>& samples, const NoiseModel* s
 
 }  // namespace
 
-void measure_layers(const std::vector<Sample>& samples, const NoiseModel* sure, NoiseModel& noise) {
+void measure_layers(const std::vector<Sample>& samples, const SureLayers& sure, NoiseModel& noise) {
   if (samples.size() < 2) return;
   NoiseModel measured = noise;
   measure_differences(samples, sure, measured);

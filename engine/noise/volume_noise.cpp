@@ -82,6 +82,15 @@ std::vector<NoiseModel> sure_ones(const std::vector<NoiseModel>& found) {
   return sure;
 }
 
+// Layers that moved by more than can be traced differ by their texture, which no noise of theirs
+// explains: it is hardly stronger than what the noisiest of those that are sure shows.
+double most_hidden(const std::vector<NoiseModel>& sure) {
+  constexpr double kFar = 2.0;
+  float most = 0;
+  for (const NoiseModel& noise : sure) most = std::max(most, noise.sigma[0][0]);
+  return sure.empty() ? HUGE_VAL : kFar * most;
+}
+
 // As far as flat blocks tell: what each layer holds is as strong, and falls as much with
 // resolution.
 bool show_same_noise(const std::vector<Sample>& samples, ThreadPool& pool) {
@@ -193,7 +202,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
                       none_seems_clean(found) && show_same_noise(samples, pool);
   const std::vector<NoiseModel>& those = speaks ? sure : found;
   const NoiseModel witness = mean_noise(those, most_agreed(those));
-  measure_layers(samples, speaks ? &witness : nullptr, mean);
+  measure_layers(samples, {speaks ? &witness : nullptr, most_hidden(sure)}, mean);
   mean.lift = measure_lift(samples, {});
   std::vector<MeasuredLayer> measured_alone;
   for (size_t i = 0; i < found.size(); ++i) {

@@ -60,11 +60,11 @@ void add_noise(TestImage& image, float sigma, uint32_t seed) {
 }
 
 NoiseModel measured(const std::vector<TestImage>& layers, NoiseModel noise,
-                    const NoiseModel* sure = nullptr) {
+                    const NoiseModel* sure = nullptr, double most = HUGE_VAL) {
   ThreadPool pool(2);
   std::vector<Sample> samples;
   for (const TestImage& layer : layers) samples.push_back(take_sample(layer.view(), pool, {}));
-  measure_layers(samples, sure, noise);
+  measure_layers(samples, {sure, most}, noise);
   return noise;
 }
 
@@ -312,6 +312,21 @@ TEST(StillNoise, IsWhatUndoneDisplacementsLeave) {
       EXPECT_EQ(noise.strength[0], 1.0f) << by << sure;
     }
   }
+}
+
+// A pan over waves, of which a few frames surely show little noise, was taken for strong one.
+TEST(StillNoise, IsNotFarStrongerThanWhatALayerSurelyShows) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 4; ++z) {
+    layers.push_back(texture(3 * z));
+    add_noise(layers.back(), 5, static_cast<uint32_t>(z + 2));
+  }
+  NoiseModel noise = white_noise(3, 2);
+  noise.confidence = Confidence::kUnsure;
+  EXPECT_NEAR(measured(layers, noise, nullptr, 6).sigma[0][0], 5, 0.7);
+  const NoiseModel limited = measured(layers, noise, nullptr, 4);
+  EXPECT_EQ(limited.sigma[0][0], 2);
+  EXPECT_EQ(limited.confidence, Confidence::kUnsure);
 }
 
 // Of many pairs a few hold too little that shows whether all of it moves alike.
