@@ -422,9 +422,8 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
     // Both look at parts, whose middle is not the layer's.
     if (noise.corners.enabled == 0) {
       measure_mean_shares(measured, impl_->pool, callbacks, impl_->on_the_processor(), noise);
-      if (measured.size() == layers.size()) {
-        try_ways(layers, impl_->pool, callbacks, impl_->volumes_on_the_processor(), noise);
-      }
+      try_ways(measured, measured.size() == layers.size(), impl_->pool, callbacks,
+               impl_->volumes_on_the_processor(), noise);
     }
     if (!params.auto_sigma) noise = given_noise(params, noise);
   });

@@ -86,6 +86,18 @@ double squared_distance(const FloatPicture& picture, const Planes& planes, Threa
   return sum;
 }
 
+// What layers differ by may be called white, too. Where coarse noise is left it hides in both
+// pictures, and each layer alone seems nearest.
+bool falls_as_white(const NoiseModel& noise) {
+  constexpr float kMostLeft = 0.6f;  // of sigma, from level to level
+  for (int32_t l = 1; l < noise.levels; ++l) {
+    for (int32_t c = 0; c < noise.channels; ++c) {
+      if (noise.sigma[l][c] > kMostLeft * noise.sigma[l - 1][c]) return false;
+    }
+  }
+  return true;
+}
+
 bool can_try(std::span<const ConstImage> layers, const NoiseModel& noise) {
   const bool even =
       noise.bend.enabled == 0 && !noise.alone.known && noise.unevenness <= kMostUneven;
@@ -114,24 +126,35 @@ class Trial {
     for (const TwoPictures& part : parts_) sources_.push_back(part.first.image());
   }
 
-  // From the scene, squared, plus the same for either way.
-  double distance(NoiseModel& noise, NlmWay way, const RunVolume& run,
+  // From the scene, squared, plus the same for any way.
+  double distance(Method method, const NoiseModel& noise, const RunVolume& run,
                   const Callbacks& callbacks) const {
-    Params params;
-    params.method = static_cast<int32_t>(Method::kNlm);
-    params.device = "cpu";
-    noise.nlm_way = way;
-    const ConstImage& source = sources_.front();
-    FloatPicture result(source.format.colours(), source.width, source.height, source.rect);
-    const MutableImage target = result.writable();
     const auto count = static_cast<int32_t>(parts_.size());
-    run(params, std::min(kDepth, count - 1), noise,
-        {{count, 0, sources_}, {count, at_, std::span(&target, 1)}}, callbacks);
-    return squared_distance(result, parts_[at_].second, pool_);
+    return distance(method, noise, std::min(kDepth, count - 1), {count, 0, sources_}, at_, run,
+                    callbacks);
+  }
+
+  double distance_alone(Method method, const NoiseModel& noise, const RunVolume& run,
+                        const Callbacks& callbacks) const {
+    return distance(method, noise, 1, {1, 0, std::span(&sources_[at_], 1)}, 0, run, callbacks);
   }
 
  private:
   static constexpr int32_t kReach = kDepth + 1;  // patches have layers, too
+
+  double distance(Method method, const NoiseModel& noise, int32_t depth,
+                  const VolumePart<ConstImage>& source, int32_t at, const RunVolume& run,
+                  const Callbacks& callbacks) const {
+    Params params;
+    params.method = static_cast<int32_t>(method);
+    params.quality = static_cast<int32_t>(Quality::kFast);
+    params.device = "cpu";
+    const ConstImage& one = sources_.front();
+    FloatPicture result(one.format.colours(), one.width, one.height, one.rect);
+    const MutableImage target = result.writable();
+    run(params, depth, noise, {source, {source.count, at, std::span(&target, 1)}}, callbacks);
+    return squared_distance(result, parts_[at_].second, pool_);
+  }
 
   static uint64_t seed_of(int32_t layer, const SampleTile& tile) {
     return (static_cast<uint64_t>(tile.y) << 32 | static_cast<uint64_t>(tile.x)) * 64 +
@@ -146,22 +169,33 @@ class Trial {
 
 }  // namespace
 
-void try_ways(std::span<const ConstImage> layers, ThreadPool& pool, const Callbacks& callbacks,
-              const RunVolume& run, NoiseModel& noise) {
+void try_ways(std::span<const ConstImage> layers, bool all, ThreadPool& pool,
+              const Callbacks& callbacks, const RunVolume& run, NoiseModel& noise) {
   if (!can_try(layers, noise)) return;
   const ConstImage& one = layers.front();
   const Callbacks quiet{callbacks.cancel, {}};
-  NoiseModel more = recorrupted(noise);
+  NoiseModel average = recorrupted(noise), search = average;
+  average.nlm_way = NlmWay::kAverage;
+  search.nlm_way = NlmWay::kSearch;
   const std::vector<SampleTile> tiles = sample_tiles(one.width, one.height, kTiles);
   const size_t trials = std::min<size_t>(kTiles, tiles.size() * layers.size());
-  double average = 0, search = 0;
+  double averaged[kStackMethods] = {}, alone[kStackMethods] = {}, searched = 0;
   for (size_t i = 0; i < trials; ++i) {  // tiles and layers take turns
     const auto z = static_cast<int32_t>((i + i / tiles.size()) % layers.size());
     const Trial trial(layers, z, tiles[i % tiles.size()], noise, pool);
-    average += trial.distance(more, NlmWay::kAverage, run, quiet);
-    search += trial.distance(more, NlmWay::kSearch, run, quiet);
+    for (int32_t m = 0; m < kStackMethods; ++m) {
+      averaged[m] += trial.distance(static_cast<Method>(m), average, run, quiet);
+      alone[m] += trial.distance_alone(static_cast<Method>(m), average, run, quiet);
+    }
+    if (all) searched += trial.distance(Method::kNlm, search, run, quiet);
   }
-  noise.nlm_way = search < average ? NlmWay::kSearch : NlmWay::kAverage;
+  for (int32_t m = 0; m < kStackMethods; ++m) {
+    noise.apart[m] = falls_as_white(noise) && alone[m] < averaged[m];
+  }
+  if (!all) return;
+  constexpr auto kNlm = static_cast<int32_t>(Method::kNlm);
+  const double other = noise.apart[kNlm] ? alone[kNlm] : averaged[kNlm];
+  noise.nlm_way = searched < other ? NlmWay::kSearch : NlmWay::kAverage;
 }
 
 }  // namespace grainless

@@ -139,6 +139,8 @@ struct NoiseModel {
   EvenNoise alone;
   MeanShares means[kStackMethods];
   NlmWay nlm_way = NlmWay::kUntold;
+  // Each layer alone comes nearer to its scene than the mean of those that seem to show the same.
+  bool apart[kStackMethods] = {};
 };
 
 // Measured for sure, and white in all channels.

@@ -43,6 +43,7 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
   FusionPlan plan{};
   plan.channels = channels;
   plan.depth = noise.between.known ? std::min(depth, noise.between.reach) : depth;
+  if (params.method < kStackMethods && noise.apart[params.method]) plan.depth = 0;
   plan.valid = kAnyFinite;
   plan.corners = noise.corners;
   if (plan.corners.enabled != 0) plan.bend = enabled_bend({});

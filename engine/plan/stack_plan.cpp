@@ -51,6 +51,7 @@ NoiseModel given_noise(const Params& params, const NoiseModel& measured) {
   noise.still = measured.still;
   noise.corners = measured.corners;
   noise.nlm_way = measured.nlm_way;
+  std::copy_n(measured.apart, kStackMethods, noise.apart);
   std::copy_n(measured.means, kStackMethods, noise.means);
   return noise;
 }

@@ -25,7 +25,7 @@ constexpr int32_t kSide = 160;
 constexpr float kSigma = 10;
 
 // Soft blobs and a few edges, one of many for each seed; `moved` pixels to the left.
-TestImage scene(int32_t channels, uint32_t seed, int32_t moved = 0) {
+TestImage scene(int32_t channels, uint32_t seed, double moved = 0) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(0, 1);
   struct Blob {
@@ -52,9 +52,9 @@ TestImage scene(int32_t channels, uint32_t seed, int32_t moved = 0) {
   return image;
 }
 
-TestImage noisy(TestImage image, uint32_t seed) {
+TestImage noisy(TestImage image, uint32_t seed, float sigma = kSigma) {
   std::mt19937 random(1000 + seed);
-  std::normal_distribution<float> normal(0, kSigma);
+  std::normal_distribution<float> normal(0, sigma);
   for (int32_t y = 0; y < image.height; ++y) {
     for (int32_t x = 0; x < image.width; ++x) {
       for (int32_t c = 0; c < image.format.channels; ++c) {
@@ -68,8 +68,8 @@ TestImage noisy(TestImage image, uint32_t seed) {
 struct Stack {
   std::vector<TestImage> clean, noisy;
 
-  void add(const TestImage& layer) {
-    noisy.push_back(grainless::noisy(layer, static_cast<uint32_t>(noisy.size())));
+  void add(const TestImage& layer, float sigma = kSigma) {
+    noisy.push_back(grainless::noisy(layer, static_cast<uint32_t>(noisy.size()), sigma));
     clean.push_back(layer);
   }
   std::vector<ConstImage> views() const {
@@ -110,14 +110,14 @@ NoiseModel measured(const Stack& stack) {
 }
 
 // Means over the layers, in dB.
-double psnr_of(const Stack& stack, const NoiseModel& noise) {
+double psnr_of(const Stack& stack, const NoiseModel& noise, const Params& params = automatic()) {
   std::vector<TestImage> results = stack.noisy;
   std::vector<MutableImage> targets;
   for (TestImage& result : results) targets.push_back(result.target());
   const auto count = static_cast<int32_t>(results.size());
   Report report;
   EXPECT_TRUE(engine()
-                  .denoise_volume_part(automatic(), std::min(3, count - 1), noise,
+                  .denoise_volume_part(params, std::min(3, count - 1), noise,
                                        {{count, 0, stack.views()}, {count, 0, targets}}, {}, report)
                   .ok());
   double sum = 0;
@@ -164,6 +164,36 @@ TEST(StackTrial, WhatMovesIsSearchedWhereThatIsBetter) {
   }
 }
 
+// Smooth rods on an even ground; `moved` pixels to the left.
+TestImage rods(double moved) {
+  TestImage image({Component::kFloat, 3}, kSide, kSide);
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      const double apart = std::remainder(x + moved + 0.3 * y, 31.0) / 3;
+      const auto value = static_cast<float>(90 + 110 * std::exp(-apart * apart));
+      for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, value);
+    }
+  }
+  return image;
+}
+
+// A hand's shake of parts of a pixel under so much noise that edges differ by little more.
+TEST(StackTrial, WhatNoiseHidesIsNotAveragedWhereThatBlurs) {
+  for (const Method method : {Method::kBm3d, Method::kNlm}) {
+    Stack stack;
+    for (const double moved : {0.0, 0.9, -0.8, 0.5, -1.1, 0.2, 1.0, -0.4}) {
+      stack.add(rods(moved), 30);
+    }
+    Params params = automatic();
+    params.method = static_cast<int32_t>(method);
+    NoiseModel noise = measured(stack), averaged = noise;
+    std::fill_n(averaged.apart, kStackMethods, false);
+    averaged.nlm_way = NlmWay::kAverage;
+    EXPECT_TRUE(noise.apart[params.method]);
+    EXPECT_GT(psnr_of(stack, noise, params), psnr_of(stack, averaged, params) + 1);
+  }
+}
+
 // Two layers of one tile each, and as many layers as are measured.
 TEST(StackTrial, SmallAndLargeStacksAreTried) {
   Stack two;
@@ -182,7 +212,7 @@ TEST(StackTrial, NothingIsTriedWhereNoiseIsNotKnown) {
     change(noise);
     int32_t runs = 0;
     try_ways(
-        layers, pool, {},
+        layers, true, pool, {},
         [&](const Params&, int32_t, const NoiseModel&, const VolumePixels&, const Callbacks&) {
           ++runs;
         },
@@ -201,6 +231,38 @@ TEST(StackTrial, NothingIsTriedWhereNoiseIsNotKnown) {
   EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.toned = true; }), untold);
   for (const Confidence other : {Confidence::kLittle, Confidence::kUnsure, Confidence::kTooSmall}) {
     EXPECT_EQ(way_of(layers, [&](NoiseModel& noise) { noise.confidence = other; }), untold);
+  }
+}
+
+// What is left of it in both pictures would make each layer alone seem nearest.
+TEST(StackTrial, CoarseNoiseTakesNoLayersApart) {
+  const Stack stack = slides(3, 3);
+  ThreadPool pool(1);
+  for (const float left : {0.5f, 0.8f}) {
+    NoiseModel noise = white_noise(3, kSigma);
+    noise.levels = 2;
+    std::fill_n(noise.sigma[1], 3, left * kSigma);
+    int32_t runs = 0;
+    try_ways(
+        stack.views(), true, pool, {},
+        [&](const Params&, int32_t, const NoiseModel&, const VolumePixels& pixels,
+            const Callbacks&) {
+          const MutableImage& target = pixels.target.layers.front();
+          const int32_t off = pixels.source.count == 1 ? 0 : 30;  // steps from the layer
+          for (int32_t y = 0; y < target.height; ++y) {
+            for (int32_t x = 0; x < target.width; ++x) {
+              const auto* from = static_cast<const float*>(
+                  pixel_at(pixels.source.layers[pixels.target.first], x, y));
+              auto* to = static_cast<float*>(pixel_at(target, x, y));
+              for (int32_t c = 0; c < 3; ++c) to[c] = from[c] + static_cast<float>(off) / 255;
+            }
+          }
+          ++runs;
+        },
+        noise);
+    EXPECT_GT(runs, 0);
+    EXPECT_EQ(noise.apart[0], left == 0.5f);
+    EXPECT_EQ(noise.apart[1], left == 0.5f);
   }
 }
 
