@@ -49,16 +49,8 @@ Params coarse_params(Params params, int32_t reduction) {
 }
 
 NoiseModel reduced_noise(const NoiseModel& noise, int32_t reduction) {
-  NoiseModel reduced = noise;
-  const int32_t shift = std::min(reduction, noise.levels - 1);
-  reduced.levels = noise.levels - shift;
+  NoiseModel reduced = noise_at_level(noise, reduction);
   reduced.range = {};  // of the screen's 8 bits
-  for (int32_t level = 0; level < reduced.levels; ++level) {
-    for (int32_t c = 0; c < noise.channels; ++c) {
-      reduced.sigma[level][c] =
-          noise.sigma[level + shift][c] / static_cast<float>(1 << (reduction - shift));
-    }
-  }
   return reduced;
 }
 

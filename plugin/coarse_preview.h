@@ -13,8 +13,7 @@ namespace grainless {
 // What it is computed with, at 1/2^reduction of the resolution.
 Params coarse_params(Params params, int32_t reduction);
 
-// The same noise, seen at 1/2^reduction of the resolution. Where it was not measured there it is
-// taken for white, which halves from level to level.
+// The same noise, seen at 1/2^reduction of the resolution, in pixels for the screen.
 NoiseModel reduced_noise(const NoiseModel& noise, int32_t reduction);
 
 // Pixels for the screen as the engine's: those of pictures in colour as they are, of grey ones,

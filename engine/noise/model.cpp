@@ -70,6 +70,31 @@ float sigma_at(const NoiseModel& noise, int32_t channel, float brightness) {
   return sigma / slope;
 }
 
+namespace {
+
+using Sigma = float[kMaxLevels][kMaxChannels];
+
+// `sigma` is that of `known` levels.
+void reduce(const Sigma& sigma, int32_t known, int32_t reduction, Sigma& reduced) {
+  for (int32_t level = 0; level < kMaxLevels; ++level) {
+    const int32_t from = std::min(level + reduction, known - 1);
+    for (int32_t c = 0; c < kMaxChannels; ++c) {
+      reduced[level][c] = std::ldexp(sigma[from][c], from - level - reduction);
+    }
+  }
+}
+
+}  // namespace
+
+NoiseModel noise_at_level(const NoiseModel& noise, int32_t reduction) {
+  NoiseModel reduced = noise;
+  reduced.levels = std::max(1, noise.levels - reduction);
+  reduce(noise.sigma, noise.levels, reduction, reduced.sigma);
+  reduce(noise.alone.sigma, noise.levels, reduction, reduced.alone.sigma);
+  reduce(noise.between.sigma, kBetweenLevels, reduction, reduced.between.sigma);
+  return reduced;
+}
+
 NoiseModel told_noise(const NoiseModel& noise) {
   const auto* sigma = noise.sigma[0];
   const bool none = std::all_of(sigma, sigma + noise.channels, [](float s) { return s <= 0; });

@@ -56,6 +56,7 @@ struct PictureRange {
   static constexpr float kLeastUsual = -127.5f, kMostUsual = 382.5f;
 };
 
+inline constexpr int32_t kBetweenLevels = 3;    // of resolution that layers are compared at
 inline constexpr int32_t kAllLayers = 1 << 16;  // more than any stack is averaged of
 
 // What still layers of a stack differ by in most places, over the root of 2: as strong as the
@@ -67,7 +68,7 @@ struct LayerDifference {
   bool instead = false;
   bool in_sharpness = false;   // some layers are sharper: what is more than noise counts in full
   int32_t reach = kAllLayers;  // how many layers on either side differ little enough to be averaged
-  float sigma[kMaxLevels][kMaxChannels] = {};  // as NoiseModel's
+  float sigma[kMaxLevels][kMaxChannels] = {};  // as NoiseModel's, of kBetweenLevels
   float tones[kNoiseTones] = {};               // variance over that of sigma, as NoiseModel's
   float flat[kNoiseTones] = {};  // the same of flat parts, whose differences are noise; 0: not told
 };
@@ -149,6 +150,10 @@ bool surely_white(const NoiseModel& noise);
 // Sigma of a channel in colours as they are, at a brightness 0..255: that of bent colours over the
 // curve's slope there.
 float sigma_at(const NoiseModel& noise, int32_t channel, float brightness);
+
+// The same noise, seen at 1/2^reduction of the resolution. Where it was not measured there it is
+// taken for white, which halves from level to level.
+NoiseModel noise_at_level(const NoiseModel& noise, int32_t reduction);
 
 // How many times as strong as in the picture's middle the noise is in its corners.
 float in_corners(const NoiseModel& noise);

@@ -23,7 +23,7 @@
 
 namespace grainless {
 
-inline constexpr int32_t kFusionLevels = 3;
+inline constexpr int32_t kFusionLevels = kBetweenLevels;
 
 struct FusionTest {
   int32_t level, radius;  // box: 2 radius + 1 pixels of the level a side
