@@ -425,14 +425,14 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
       try_ways(measured, measured.size() == layers.size(), impl_->pool, callbacks,
                impl_->volumes_on_the_processor(), noise);
     }
-    if (!params.auto_sigma) noise = given_noise(params, noise);
+    noise = grainless::asked_noise(params, noise);
   });
   if (seconds != nullptr) *seconds = watch.seconds();
   return status;
 }
 
-NoiseModel Engine::given_noise(const Params& params, const NoiseModel& measured) {
-  return grainless::given_noise(params, measured);
+NoiseModel Engine::asked_noise(const Params& params, const NoiseModel& measured) {
+  return grainless::asked_noise(params, measured);
 }
 
 Status Engine::volume_source(const Params& params, int32_t depth, const NoiseModel& noise,

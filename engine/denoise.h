@@ -181,14 +181,14 @@ class Engine {
 
   // noise_for() a volume: the mean of its measured_layers(), raised or limited by what still ones
   // of them differ by (engine/noise/still_noise.h), what of their means is noise (mean_shares.h),
-  // and, where they are all, how Non-Local Means takes them (stack_trial.h). Other layers may be
-  // missing. A sigma that is given is given_noise() of all that: the measured layers are looked at,
+  // whether averaging them blurs and, where they are all, how Non-Local Means takes them
+  // (stack_trial.h). Other layers may be missing. For a sigma that is given they are looked at,
   // too.
   Status volume_noise(const Params& params, std::span<const ConstImage> layers,
                       const Callbacks& callbacks, NoiseModel& noise, double* seconds);
 
-  // volume_noise() of a sigma that is given, of layers whose automatic one is known.
-  static NoiseModel given_noise(const Params& params, const NoiseModel& measured);
+  // volume_noise() of layers whose noise is known, as measured with an automatic sigma.
+  static NoiseModel asked_noise(const Params& params, const NoiseModel& measured);
 
   // source_rect() for a part of a volume of this shape.
   Status volume_source(const Params& params, int32_t depth, const NoiseModel& noise,

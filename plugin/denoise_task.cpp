@@ -94,9 +94,7 @@ bool DenoiseTask::is_known(const std::vector<PixelBuffer>& sources) const {
 
 NoiseModel DenoiseTask::noise_of(const std::vector<PixelBuffer>& sources,
                                  const CallMonitor& monitor, double& seconds) const {
-  if (is_known(sources)) {
-    return params_.auto_sigma ? *known_.noise : Engine::given_noise(params_, *known_.noise);
-  }
+  if (is_known(sources)) return Engine::asked_noise(params_, *known_.noise);
   std::vector<ConstImage> measured;
   for (const int32_t i : filter_.noise_layers(shape().count)) {
     measured.push_back(sources[static_cast<size_t>(i)].image());

@@ -24,7 +24,7 @@ class LayerFilter {
   virtual Status measure(const Params& params, std::span<const ConstImage> layers,
                          const Callbacks& callbacks, NoiseModel& noise, double* seconds) = 0;
 
-  // Whether measure() of a sigma that is given is Engine::given_noise() of an automatic one.
+  // Whether measure() of a sigma that is given is Engine::asked_noise() of an automatic one.
   virtual bool measures_given() const { return false; }
 
   // measure() for a single layer that has passed in bands of rows, all of it where

@@ -379,10 +379,9 @@ std::vector<const PixelBuffer*> LayersPreview::measured_pixels() const {
 
 // Of a sigma that is given for a picture, the range has to be known, and what impulses there are.
 std::optional<NoiseModel> LayersPreview::known_noise(const Params& params) const {
-  if (params.auto_sigma) return measured(params);
-  if (filter_.measures_given()) {
+  if (params.auto_sigma || filter_.measures_given()) {
     std::optional<NoiseModel> noise = measured(params);
-    if (noise) noise = Engine::given_noise(params, *noise);
+    if (noise) noise = Engine::asked_noise(params, *noise);
     return noise;
   }
   NoiseModel noise = white_noise(format().colours(), static_cast<float>(params.sigma));
@@ -414,7 +413,7 @@ Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
     if (asked.auto_sigma || asks_for_impulses(params)) impulses_ = noise.impulses;
     if (asked.auto_sigma) measured_.at(static_cast<size_t>(params.noise)) = noise;
   }
-  if (asked.auto_sigma != params.auto_sigma) noise = Engine::given_noise(params, noise);
+  if (asked.auto_sigma) noise = Engine::asked_noise(params, noise);
   return status;
 }
 

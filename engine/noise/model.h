@@ -66,6 +66,7 @@ struct LayerDifference {
   // Sigma and tones tell layers apart in place of NoiseModel::sigma, which was given. They are what
   // layers differ by or, without `known`, what each layer shows.
   bool instead = false;
+  float share[kMaxChannels] = {1, 1, 1};  // of what the mean of such layers removes that is taken
   bool in_sharpness = false;   // some layers are sharper: what is more than noise counts in full
   int32_t reach = kAllLayers;  // how many layers on either side differ little enough to be averaged
   float sigma[kMaxLevels][kMaxChannels] = {};  // as NoiseModel's, of kBetweenLevels

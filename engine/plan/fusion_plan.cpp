@@ -56,7 +56,7 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
   for (int32_t c = 0; c < channels; ++c) {
     const int32_t from = std::min(c, noise.channels - 1);
     const double wanted = params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;
-    plan.taken[c] = static_cast<float>(std::min(1.0, wanted));
+    plan.taken[c] = static_cast<float>(std::min({1.0, wanted, wanted * apart.share[from]}));
     for (int32_t l = 0; l < plan.levels; ++l) {
       const float* seen = apart.sigma[l];
       const double strongest = *std::max_element(seen, seen + noise.channels);

@@ -26,6 +26,10 @@ Params picture_params(const Params& params) {
   return picture;
 }
 
+// Of the sigma that is given: what averaging may change a layer by, that all of it stays explained
+// by sigma (promise 8 of the design). From two thirds of the layers' noise on all is averaged.
+constexpr double kMostExplained = 1.5;
+
 double between(double from, double to, double part) {
   return from + (to - from) * std::clamp(part, 0.0, 1.0);
 }
@@ -41,13 +45,19 @@ bool fuses_stack(const Params& params, const NoiseModel& noise) {
   return noise.channels > 1 && surely_measured;
 }
 
-NoiseModel given_noise(const Params& params, const NoiseModel& measured) {
+NoiseModel asked_noise(const Params& params, const NoiseModel& measured) {
+  if (params.auto_sigma) return measured;
   NoiseModel noise = white_noise(measured.channels, static_cast<float>(params.sigma));
   noise.range = measured.range;
   const bool shown = measured.confidence == Confidence::kMeasured && measured.sigma[0][0] > 0;
   if (params.sigma <= 0 || !(shown || measured.still || measured.between.known)) return noise;
   noise.between = told_apart_by(measured);
   noise.between.instead = true;
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    const double differ = noise.between.sigma[0][c];
+    const double most = kMostExplained * params.sigma;
+    noise.between.share[c] = static_cast<float>(differ > most ? most / differ : 1.0);
+  }
   noise.still = measured.still;
   noise.corners = measured.corners;
   noise.nlm_way = measured.nlm_way;

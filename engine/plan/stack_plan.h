@@ -21,19 +21,19 @@ struct StackPlan {
 };
 
 // Whether a stack is averaged first. Always for some methods. Non-Local Means, which looks into the
-// layers beside as they are, expects white noise that is the same at every brightness, as a sigma
-// that is given says. Where the noise is measured it averages layers that are known to stand still,
-// since then nothing finds more noise than their mean removes; of others it takes what was found to
-// be better (engine/stack_trial.h), or, where that can't be tried, averages frames in colour, which
-// come from cameras, where their noise is sure (docs/quality.md). Corners of noise are known to
-// what averages alone.
+// layers beside as they are, expects white noise that is the same at every brightness. It averages
+// layers that are known to stand still, since then nothing finds more noise than their mean
+// removes; of others it takes what was found to be better (engine/stack_trial.h), or, where that
+// can't be tried, averages frames in colour, which come from cameras, where their noise is sure
+// (docs/quality.md). Corners of noise are known to what averages alone.
 bool fuses_stack(const Params& params, const NoiseModel& noise);
 
-// White noise of params.sigma, which is given, in a stack whose noise is measured: what the filter
-// takes is what was given, and what layers surely differ by tells which of them show the same.
-// Otherwise a smaller sigma than theirs would keep all of them apart, and a larger one would
-// average what has moved. `measured`: Engine::volume_noise() of an automatic sigma.
-NoiseModel given_noise(const Params& params, const NoiseModel& measured);
+// What params ask for of a stack whose noise was measured, as with an automatic sigma: of one that
+// is given, white noise of it. The filter takes that, and what layers surely differ by tells which
+// of them show the same: a smaller sigma than theirs would keep all of them apart, and a larger one
+// would average what has moved. Where much less than theirs is given, less of what the mean removes
+// is taken.
+NoiseModel asked_noise(const Params& params, const NoiseModel& measured);
 
 // Shapes and settings as Engine::denoise_volume() takes them.
 StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,

@@ -274,9 +274,9 @@ class Checker {
       for (int32_t c = 0; c < noise.channels; ++c) {
         const double share = c == 0 ? params_.luma : params_.chroma;
         double sigma = double{noise.sigma[l][c]} * noise.strength[c];
-        // Layers are averaged by what they differ by, which may be more than each shows alone, or
-        // than what was given.
-        if (volume() && (noise.between.known || noise.between.instead)) {
+        // Layers that don't show the whole of their noise alone are averaged by what they differ
+        // by; not where sigma was given.
+        if (volume() && noise.between.known && !noise.between.instead) {
           sigma = std::max(sigma, double{noise.between.sigma[l][c]});
         }
         strongest = std::max(strongest, sigma * params_.strength / 100 * share / 100);

@@ -35,6 +35,10 @@ inline constexpr const char* kFound[] = {
     // Few visible pixels, each alone.
     "method=nlm luma=187.98327 centre=one depth=4 width=18 height=20 layers=2 channels=2 "
     "content=noise alpha=clear spoiled=9 seed=994823 grain=10",
+    // Layers averaged by what they differ by, far more than the sigma that was given.
+    "sigma=0.00029 depth=15 width=16 height=36 layers=2 seed=748363 grain=59.776934",
+    "depth=15 width=16 height=36 layers=2 content=noise seed=983229 grain=0.505185",
+    "depth=3 width=56 height=14 layers=5 content=noise seed=955665",
     // Issue 12, point 8: values beyond white, and single ones beyond measure.
     "width=40 height=40 range=wide grain=10",
     "method=sw-nlm width=40 height=40 range=wide grain=10",
