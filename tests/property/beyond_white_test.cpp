@@ -18,6 +18,8 @@
 #include "engine/params/params.h"
 #include "engine/plan/make_plan.h"
 #include "engine/plan/match_scale.h"
+#include "engine/plan/stack_plan.h"
+#include "tests/support/search_volume.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -312,8 +314,8 @@ INSTANTIATE_TEST_SUITE_P(Methods, BeyondWhite,
                          testing::Values(Method::kBm3d, Method::kNlm, Method::kSwNlm, Method::kDct),
                          name_of);
 
-// A stack of layers in any unit, with and without an outlier.
-TEST(VolumesBeyondWhite, UnitsDoNotMatter) {
+// A stack of layers in any unit, with and without an outlier, searched and averaged.
+void check_units_of_volumes(bool averaged) {
   const Rect all{0, 0, 64, 48};
   constexpr int32_t kLayers = 5;
   Params params = params_of(Method::kNlm);
@@ -334,9 +336,14 @@ TEST(VolumesBeyondWhite, UnitsDoNotMatter) {
       from.push_back(sources[z].view());
       to.push_back(results[z].target());
     }
-    NoiseModel noise;
-    EXPECT_TRUE(engine().volume_noise(params, from, {}, noise, nullptr).ok());
+    NoiseModel noise = test::noise_of_unlike_layers(params, from);
     noise.sigma[0][0] = static_cast<float>(kSigma * factor);
+    if (averaged) {
+      params.auto_sigma = true;
+      EXPECT_TRUE(engine().volume_noise(params, from, {}, noise, nullptr).ok());
+      EXPECT_NEAR(noise.sigma[0][0] / factor, kSigma, 0.2 * kSigma);
+    }
+    EXPECT_EQ(fuses_stack(params, noise), averaged);
     Report report;
     const Status status = engine().denoise_volume_part(
         params, 2, noise, {{kLayers, 0, from}, {kLayers, 0, to}}, {}, report);
@@ -358,6 +365,14 @@ TEST(VolumesBeyondWhite, UnitsDoNotMatter) {
   EXPECT_LT(decibels(error(3000, -1000 * 255.0, 0), usual), 0.3);
   EXPECT_LT(decibels(error(1, 0, 1e30f), usual), 0.3);
   EXPECT_LT(decibels(error(65535, 0, 1e30f), usual), 0.3);
+}
+
+TEST(VolumesBeyondWhite, UnitsDoNotMatter) {
+  check_units_of_volumes(false);
+}
+
+TEST(VolumesBeyondWhite, UnitsDoNotMatterWhereLayersAreAveraged) {
+  check_units_of_volumes(true);
 }
 
 // What automatic mode finds goes by the unit, too, beyond what a parameter could say.
