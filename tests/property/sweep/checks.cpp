@@ -383,7 +383,8 @@ class Checker {
       if (!counts(z, x, y)) return;
       for (int32_t c = 0; c < colours(); ++c) {
         const double given = before[z].get(x, y, c), d = double{result_[z].get(x, y, c)} - given;
-        const double lift = double{led_back(before[z].get(x, y, c))} - given;
+        const double lift =
+            double{led_back(before[z].get(x, y, c), gain_at(gains(), x, y))} - given;
         squares += d * d;
         led += lift * lift;
         ++count;
@@ -408,19 +409,19 @@ class Checker {
   }
 
   // Lowest and highest value of a channel in the window round a pixel, filled ones' sources, too;
-  // as bright as they were at that pixel.
+  // led back, and as bright as they were at that pixel.
   std::pair<float, float> extremes(int32_t z, int32_t x, int32_t y, int32_t c, int32_t radius,
                                    int32_t depth) const {
     float low = std::numeric_limits<float>::max(), high = -low;
     const auto count = static_cast<int32_t>(input_.size());
-    const GainField field = field_of(noise_.corners, draw_.width, draw_.height);
+    const float here = gain_at(gains(), x, y);
     for (int32_t k = std::max(0, z - depth); k <= std::min(count - 1, z + depth); ++k) {
       for (int32_t j = std::max(0, y - radius); j <= std::min(draw_.height - 1, y + radius); ++j) {
         for (int32_t i = std::max(0, x - radius); i <= std::min(draw_.width - 1, x + radius); ++i) {
           const bool visible = valid(input_[k], i, j);
           if (!visible && !taken_for_black(k, i, j)) continue;
-          const float brighter = gain_at(field, x, y) / gain_at(field, i, j);
-          const float value = visible ? brighter * input_[k].get(i, j, c) : 0.0f;
+          const float brighter = here / gain_at(gains(), i, j);
+          const float value = visible ? led_back(brighter * input_[k].get(i, j, c), here) : 0.0f;
           low = std::min(low, value);
           high = std::max(high, value);
         }
@@ -456,19 +457,22 @@ class Checker {
         const auto [low, high] = extremes(z, x, y, c, radius, params_.depth);
         const double more = (levels ? high - low : 0) + quantum();
         const float value = result_[z].get(x, y, c);
-        if (!(value >= led_back(low) - more && value <= led_back(high) + more)) {
-          fail("window", number(value) + " where the window holds " + number(led_back(low)) +
-                             " to " + number(led_back(high)));
+        if (!(value >= low - more && value <= high + more)) {
+          fail("window",
+               number(value) + " where the window holds " + number(low) + " to " + number(high));
         }
       }
     }
   }
 
-  // What the model's lift makes of a colour value, which is all that happens to a constant.
-  float led_back(float value) const {
+  GainField gains() const { return field_of(noise_.corners, draw_.width, draw_.height); }
+
+  // What the model's lift makes of a colour value, which is all that happens to a constant. What
+  // brightened the value came after what cut its noise off.
+  float led_back(float value, float gain) const {
     const bool bends = volume() ? fuses_stack(params_, noise_) : !changes_nothing(params_, noise_);
     const ToneBend bend = make_plan(params_, draw_.format, noise_).bend;
-    return bend.enabled && bends ? unlifted(bend.lift, value) : value;
+    return bend.enabled && bends ? gain * unlifted(bend.lift, value / gain) : value;
   }
 
   void check_constant() {
@@ -480,7 +484,7 @@ class Checker {
     for_pixels([&](size_t z, int32_t x, int32_t y) {
       if (!counts(z, x, y)) return;
       for (int32_t c = 0; c < colours(); ++c) {
-        const float given = input_[z].get(x, y, c), in = led_back(given);
+        const float given = input_[z].get(x, y, c), in = led_back(given, 1);
         const float out = result_[z].get(x, y, c);
         const bool exact = draw_.format.component <= Component::kU16 && in == given;
         const double most = exact ? 0.0 : std::max(2e-3, quantum());

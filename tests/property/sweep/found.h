@@ -81,6 +81,8 @@ inline constexpr const char* kFound[] = {
     // A frame of one colour, whose edges beside noise are as plain as each other.
     "method=nlm auto-sigma=yes depth=4 width=62 height=26 layers=2 format=u16 content=noise "
     "frame=colour seed=302276 grain=24.10063",
+    // Dark tones are led back before a corner is brightened again.
+    "method=nlm width=1 height=2 content=noise bend=74 corners=58 seed=799487",
 };
 
 }  // namespace grainless::sweep
