@@ -2,7 +2,9 @@
 #include "displacement.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 namespace grainless {
 namespace {
@@ -62,46 +64,75 @@ void search(const SampleTile& a, const SampleTile& b, int32_t level, const Rect&
   }
 }
 
-// Two pixels of a plane, `by` apart, and what they differ by.
+// Two pixels of a plane, `by` apart: what they differ by, and, of the mean of both planes, what
+// those round them differ from it by.
 struct Pixel {
-  double difference, across, along;  // and the mean's gradient
+  double difference;
+  std::array<double, kRound> round;
+
+  double across() const { return 0.5 * (round[4] - round[3]); }
+  double along() const { return 0.5 * (round[6] - round[1]); }
 };
 
 Pixel pixel_at(const float* one, const float* other, ptrdiff_t width) {
-  return {static_cast<double>(one[0]) - other[0],
-          0.25 * (static_cast<double>(one[1]) - one[-1] + other[1] - other[-1]),
-          0.25 * (static_cast<double>(one[width]) - one[-width] + other[width] - other[-width])};
+  const double centre = 0.5 * (static_cast<double>(one[0]) + other[0]);
+  const ptrdiff_t offset[kRound] = {-width - 1, -width,    -width + 1, -1,
+                                    1,          width - 1, width,      width + 1};
+  Pixel pixel{static_cast<double>(one[0]) - other[0], {}};
+  for (int32_t i = 0; i < kRound; ++i) {
+    const double sum = static_cast<double>(one[offset[i]]) + other[offset[i]];
+    pixel.round[i] = 0.5 * sum - centre;
+  }
+  return pixel;
 }
 
-// The parts of a pixel that are left, by gradients (Lucas & Kanade 1981).
-void refine(const SampleTile& a, const SampleTile& b, const Rect& square, Displacement& by) {
-  double xx = 0, xy = 0, yy = 0, xd = 0, yd = 0, dd = 0;
+// use(pixel) of those that both layers have.
+template <typename Use>
+void for_pixels(const SampleTile& a, const SampleTile& b, const Rect& square,
+                const Displacement& by, const Use& use) {
   const Span across = overlap(square.x, square.width, by.right, a.width, 1);
   const Span along = overlap(square.y, square.height, by.down, a.height, 1);
   for (int32_t y = along.first; y < along.end; ++y) {
     const float* one = a.plane[0][0].data() + static_cast<size_t>(y) * a.width;
     const float* other = b.plane[0][0].data() + static_cast<size_t>(y + by.down) * a.width;
     for (int32_t x = across.first; x < across.end; ++x) {
-      const Pixel pixel = pixel_at(one + x, other + x + by.right, a.width);
-      xx += pixel.across * pixel.across;
-      xy += pixel.across * pixel.along;
-      yy += pixel.along * pixel.along;
-      xd += pixel.across * pixel.difference;
-      yd += pixel.along * pixel.difference;
-      dd += pixel.difference * pixel.difference;
+      use(pixel_at(one + x, other + x + by.right, a.width));
     }
   }
+}
+
+// The parts of a pixel that whole ones leave, by gradients (Lucas & Kanade 1981).
+Displacement refined(const SampleTile& a, const SampleTile& b, const Rect& square, int32_t right,
+                     int32_t down) {
+  Displacement by;
+  by.right = right;
+  by.down = down;
+  double xx = 0, xy = 0, yy = 0, xd = 0, yd = 0, dd = 0, count = 0;
+  for_pixels(a, b, square, by, [&](const Pixel& pixel) {
+    const double d = pixel.difference, x = pixel.across(), y = pixel.along();
+    xx += x * x;
+    xy += x * y;
+    yy += y * y;
+    xd += x * d;
+    yd += y * d;
+    dd += d * d;
+    ++count;
+  });
+  by.left = dd / std::max(1.0, count);
   const double determinant = xx * yy - xy * xy;
-  if (!(determinant > 1e-3 * xx * yy)) return;
-  const double right = (yy * xd - xy * yd) / determinant;
-  const double down = (xx * yd - xy * xd) / determinant;
-  const double scale = 1 / std::max(1.0, std::hypot(right, down));
-  by.more_right = scale * right;
-  by.more_down = scale * down;
+  if (!(determinant > 1e-3 * xx * yy)) return by;
+  const double more_right = (yy * xd - xy * yd) / determinant;
+  const double more_down = (xx * yd - xy * xd) / determinant;
+  const double left = dd - more_right * xd - more_down * yd;
+  by.left = std::max(0.0, left) / count;
+  const double scale = 1 / std::max(1.0, std::hypot(more_right, more_down));
+  by.more_right = scale * more_right;
+  by.more_down = scale * more_down;
   // The gradients' weaker direction, of whose energy noise of one layer's variance leaves a
   // quarter.
   const double weaker = 0.5 * (xx + yy - std::hypot(xx - yy, 2 * xy));
-  by.sure = weaker > kSureTexture * 0.5 * (dd - right * xd - down * yd);
+  by.sure = weaker > kSureTexture * 0.5 * left;
+  return by;
 }
 
 Rect moved(const Rect& rect, const Displacement& by) {
@@ -151,11 +182,73 @@ Rest rest_of(const SampleTile& a, const SampleTile& b, const Displacement& by, i
     for (int32_t i = 0; i < kLeftSide; ++i) {
       const int32_t x = std::clamp(block.x + i, across.first, across.end - 1);
       const Pixel pixel = pixel_at(one + x, other + x + by.right, a.width);
-      rest.values[j][i] =
-          pixel.difference - by.more_right * pixel.across - by.more_down * pixel.along;
+      rest.values[j][i] = pixel.difference -
+                          std::inner_product(by.round, by.round + kRound, pixel.round.begin(), 0.0);
     }
   }
   return rest;
+}
+
+// What explains most of the difference. Where one direction shows little, nothing is taken for
+// shown there: the least weight that explains it.
+void explain(const SampleTile& a, const SampleTile& b, const Rect& square, Displacement& by) {
+  constexpr double kSteady = 1e-3;  // of the products' mean
+  double products[kRound][kRound] = {}, with[kRound] = {};
+  for_pixels(a, b, square, by, [&](const Pixel& pixel) {
+    for (int32_t i = 0; i < kRound; ++i) {
+      for (int32_t j = 0; j <= i; ++j) products[i][j] += pixel.round[i] * pixel.round[j];
+      with[i] += pixel.round[i] * pixel.difference;
+    }
+  });
+  double steady = 0;
+  for (int32_t i = 0; i < kRound; ++i) steady += kSteady / kRound * products[i][i];
+  if (!(steady > 0)) return;
+  for (int32_t i = 0; i < kRound; ++i) products[i][i] += steady;
+  // Cholesky: L L' = products.
+  for (int32_t i = 0; i < kRound; ++i) {
+    for (int32_t j = 0; j <= i; ++j) {
+      double value = products[i][j];
+      for (int32_t k = 0; k < j; ++k) value -= products[i][k] * products[j][k];
+      products[i][j] = i == j ? std::sqrt(value) : value / products[j][j];
+    }
+  }
+  for (int32_t i = 0; i < kRound; ++i) {
+    for (int32_t k = 0; k < i; ++k) with[i] -= products[i][k] * with[k];
+    with[i] /= products[i][i];
+  }
+  for (int32_t i = kRound - 1; i >= 0; --i) {
+    for (int32_t k = i + 1; k < kRound; ++k) with[i] -= products[k][i] * by.round[k];
+    by.round[i] = with[i] / products[i][i];
+  }
+}
+
+Rect square_at(const SampleTile& tile, int32_t x, int32_t y) {
+  return {x, y, std::min(kMotionSide, tile.width - x), std::min(kMotionSide, tile.height - y)};
+}
+
+bool mostly_in(const SampleTile& tile, const Rect& rect) {
+  const Rect part = intersect(rect, {0, 0, tile.width, tile.height});
+  return 2 * part.width >= rect.width && 2 * part.height >= rect.height;
+}
+
+// From whole pixels, which fine patterns lead to the wrong one of.
+Displacement refined(const SampleTile& a, const SampleTile& b, const Rect& square,
+                     const Displacement& from) {
+  constexpr int32_t kMostSteps = 4;
+  Displacement best = from, next = from;
+  for (int32_t step = 0; step < kMostSteps; ++step) {
+    const Rect there = moved(square, next);
+    if (!mostly_in(b, there) || !is_valid(b, expand(there, 1))) break;
+    next = refined(a, b, square, next.right, next.down);
+    if (best.known && next.left >= best.left) break;
+    best = next;
+    best.known = true;
+    next.right += static_cast<int32_t>(std::lround(best.more_right));
+    next.down += static_cast<int32_t>(std::lround(best.more_down));
+  }
+  if (!best.known) return {};
+  explain(a, b, square, best);
+  return best;
 }
 
 }  // namespace
@@ -171,7 +264,7 @@ bool is_valid(const SampleTile& tile, const Rect& rect) {
 }
 
 Displacement find_displacement(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y) {
-  const Rect square{x, y, std::min(kMotionSide, a.width - x), std::min(kMotionSide, a.height - y)};
+  const Rect square = square_at(a, x, y);
   Displacement by;
   if (!is_valid(a, expand(square, 1)) || !is_valid(b, expand(square, 1))) return by;
   search(a, b, kSampleLevels - 1, square, kReach, kMostLeft, by);
@@ -180,10 +273,17 @@ Displacement find_displacement(const SampleTile& a, const SampleTile& b, int32_t
     by.down *= 2;
     search(a, b, l, square, 1, kMostLeftFiner, by);
   }
-  if (!is_valid(b, expand(moved(square, by), 1))) return {};
-  refine(a, b, square, by);
-  by.known = true;
-  return by;
+  return refined(a, b, square, by);
+}
+
+Displacement displaced_like(const Displacement& like, const SampleTile& a, const SampleTile& b,
+                            int32_t x, int32_t y, const Displacement& found) {
+  if (!found.known) return found;
+  Displacement whole;
+  whole.right = static_cast<int32_t>(std::lround(like.right + like.more_right));
+  whole.down = static_cast<int32_t>(std::lround(like.down + like.more_down));
+  const Displacement by = refined(a, b, square_at(a, x, y), whole);
+  return by.known && by.left < found.left ? by : found;
 }
 
 bool left_of_block(const SampleTile& a, const SampleTile& b, const Displacement& by,

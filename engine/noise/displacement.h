@@ -17,11 +17,17 @@ struct Left {
   double kurtosis;                               // of luma: 3 of noise, more of scattered dots
 };
 
+inline constexpr int32_t kRound = 8;
+
 struct Displacement {
   bool known = false;                    // both are valid there
   int32_t right = 0, down = 0;           // whole pixels, up to 27
   double more_right = 0, more_down = 0;  // and parts of one
-  bool sure = false;                     // the square has more texture than noise
+  // Of what the pixels round one differ from it by, in the mean of both, a row after the other: a
+  // filter which says how differently the layers are blurred, parts of a pixel included.
+  double round[kRound] = {};
+  double left = 0;    // mean square of what they differ by then
+  bool sure = false;  // the square has more texture than noise
 };
 
 // Whether all pixels are valid, of those that the tile has there.
@@ -29,6 +35,10 @@ bool is_valid(const SampleTile& tile, const Rect& rect);
 
 // Of the square of kMotionSide pixels at (x, y), or as much of it as the tile has.
 Displacement find_displacement(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y);
+
+// The same where others have moved `like` that: by where it fits better, if it does.
+Displacement displaced_like(const Displacement& like, const SampleTile& a, const SampleTile& b,
+                            int32_t x, int32_t y, const Displacement& found);
 
 // Of the block of kLeftSide pixels at (x, y). False where it lies beyond b's tile.
 bool left_of_block(const SampleTile& a, const SampleTile& b, const Displacement& by,

@@ -98,6 +98,7 @@ class Squares {
         displacements_.push_back(find_displacement(tile, b.tiles[t], square.x, square.y));
       }
     }
+    follow_usual(a, b, tiles);
     forgive_coarseness(motions_);
     forgive_still(still);
     forgive_shake(known, apart, motions_);
@@ -117,18 +118,13 @@ class Squares {
   // Those that surely show a displacement.
   void count_sure(LayerPair& pair) const {
     constexpr double kApart = 0.15, kApartShare = 0.05;
-    std::vector<double> right, down;
-    for (const Displacement& by : displacements_) {
-      if (!by.sure) continue;
-      right.push_back(by.right + by.more_right);
-      down.push_back(by.down + by.more_down);
-    }
-    pair.sure = right.size();
-    if (right.empty()) return;
-    const double x = median(right), y = median(down);
+    const SureOnes sure = sure_ones();
+    pair.sure = sure.right.size();
+    if (pair.sure == 0) return;
+    const double x = median(sure.right), y = median(sure.down);
     const double apart = kApart + kApartShare * std::hypot(x, y);
-    for (size_t i = 0; i < right.size(); ++i) {
-      pair.alike += std::hypot(right[i] - x, down[i] - y) <= apart ? 1 : 0;
+    for (size_t i = 0; i < pair.sure; ++i) {
+      pair.alike += std::hypot(sure.right[i] - x, sure.down[i] - y) <= apart ? 1 : 0;
     }
   }
   int64_t count(SquareState state) const {
@@ -146,6 +142,34 @@ class Squares {
   }
 
  private:
+  struct SureOnes {
+    std::vector<double> right, down;
+  };
+  SureOnes sure_ones() const {
+    SureOnes ones;
+    for (const Displacement& by : displacements_) {
+      if (!by.sure) continue;
+      ones.right.push_back(by.right + by.more_right);
+      ones.down.push_back(by.down + by.more_down);
+    }
+    return ones;
+  }
+  // What the squares that surely show a displacement have in common may fit others better than what
+  // they seem to show.
+  void follow_usual(const Sample& a, const Sample& b, size_t tiles) {
+    const SureOnes sure = sure_ones();
+    if (sure.right.empty()) return;
+    Displacement usual;
+    usual.more_right = median(sure.right);
+    usual.more_down = median(sure.down);
+    size_t i = 0;
+    for (size_t t = 0; t < tiles; ++t) {
+      for (const Rect& at : motion_squares(a.tiles[t])) {
+        Displacement& by = displacements_[i++];
+        by = displaced_like(usual, a.tiles[t], b.tiles[t], at.x, at.y, by);
+      }
+    }
+  }
   // A pair's noise may look like motion that all layers together don't show.
   void forgive_still(const std::vector<bool>& still) {
     for (size_t i = 0; i < std::min(still.size(), motions_.size()); ++i) {

@@ -126,7 +126,7 @@ bool noise_prevails(const CommonBlocks& common, const Blocks& least) {
 // may be motion, is the most that noise can be, and all of it where everything is displaced alike,
 // or noise prevails.
 void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPair>& far,
-                  const std::vector<Sample>& samples, double most_hidden, NoiseModel& noise) {
+                  const std::vector<Sample>& samples, const SureLayers& sure, NoiseModel& noise) {
   constexpr double kClearly = 1.1, kMostWhite = 0.33;
   constexpr double kMostChroma = 1.25;  // of luma's sigma: a camera's colour is hardly noisier
   const double luma = noise.sigma[0][0];
@@ -145,18 +145,20 @@ void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPai
   if (blocks.empty()) return;
   const auto sharper = [](const LayerPair& pair) { return pair.differs_in_sharpness(); };
   const bool hidden = together && std::none_of(near.begin(), near.end(), sharper) &&
-                      left_of(blocks, 0, 0, 0.5) <= most_hidden * most_hidden &&
+                      left_of(blocks, 0, 0, 0.5) <= sure.most * sure.most &&
                       may_hide(noise, left_of(blocks, 0, 0, 0.5), pairs) && is_left_noise(blocks);
+  // Where most layers are sure and one is not, what most blocks hold is more than enough.
+  const double share_of_blocks = hidden && sure.mostly ? 0.5 : kMostBlocks;
   for (int32_t c = 0; c < noise.channels; ++c) {
     const double sigma = noise.sigma[0][c];
     const double most = kClearly * kClearly * left_of(blocks, 0, c, kMostBlocks);
     if (sigma * sigma <= most && !hidden) continue;
     double variance[kSampleLevels];
-    const double all = left_of(blocks, 0, c, kMostBlocks);
+    const double all = left_of(blocks, 0, c, share_of_blocks);
     const double plausible = hidden && c > 0 ? std::pow(kMostChroma * noise.sigma[0][0], 2) : all;
     const double share = all > plausible ? plausible / all : 1;  // all may be 0
     for (int32_t l = 0; l < kSampleLevels; ++l) {
-      variance[l] = share * left_of(blocks, l, c, kMostBlocks);
+      variance[l] = share * left_of(blocks, l, c, share_of_blocks);
       noise.sigma[l][c] = static_cast<float>(std::sqrt(variance[l]));
     }
     noise.levels = kSampleLevels;
@@ -291,7 +293,7 @@ void measure_differences(const std::vector<Sample>& samples, const SureLayers& s
   measure_still(pairs.near, pairs.far, noise);
   // What drifts slowly stands still from layer to layer only, which shows its noise all the same.
   if (std::any_of(pairs.ends.begin(), pairs.ends.end(), has_moved)) noise.still = false;
-  measure_left(pairs.near, pairs.far, samples, sure.most, noise);
+  measure_left(pairs.near, pairs.far, samples, sure, noise);
   if (sure.for_all != nullptr && !noise.still && noise.confidence != Confidence::kMeasured) {
     take_sure(pairs, *sure.for_all, noise);
   }

@@ -15,6 +15,7 @@ namespace grainless {
 struct SureLayers {
   const NoiseModel* for_all = nullptr;  // counts for all that move and are not sure
   double most = HUGE_VAL;               // sigma of luma: what moves like more is none
+  bool mostly = false;                  // more than half of the layers are
 };
 
 // From layers in their order, of which `samples` hold the same parts. Where they surely stand

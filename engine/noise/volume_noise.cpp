@@ -202,7 +202,9 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
                       none_seems_clean(found) && show_same_noise(samples, pool);
   const std::vector<NoiseModel>& those = speaks ? sure : found;
   const NoiseModel witness = mean_noise(those, most_agreed(those));
-  measure_layers(samples, {speaks ? &witness : nullptr, most_hidden(sure)}, mean);
+  measure_layers(samples,
+                 {speaks ? &witness : nullptr, most_hidden(sure), 2 * sure.size() > found.size()},
+                 mean);
   mean.lift = measure_lift(samples, {});
   std::vector<MeasuredLayer> measured_alone;
   for (size_t i = 0; i < found.size(); ++i) {

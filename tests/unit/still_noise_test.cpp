@@ -60,11 +60,11 @@ void add_noise(TestImage& image, float sigma, uint32_t seed) {
 }
 
 NoiseModel measured(const std::vector<TestImage>& layers, NoiseModel noise,
-                    const NoiseModel* sure = nullptr, double most = HUGE_VAL) {
+                    const NoiseModel* sure = nullptr, double most = HUGE_VAL, bool mostly = false) {
   ThreadPool pool(2);
   std::vector<Sample> samples;
   for (const TestImage& layer : layers) samples.push_back(take_sample(layer.view(), pool, {}));
-  measure_layers(samples, {sure, most}, noise);
+  measure_layers(samples, {sure, most, mostly}, noise);
   return noise;
 }
 
@@ -327,6 +327,28 @@ TEST(StillNoise, IsNotFarStrongerThanWhatALayerSurelyShows) {
   const NoiseModel limited = measured(layers, noise, nullptr, 4);
   EXPECT_EQ(limited.sigma[0][0], 2);
   EXPECT_EQ(limited.confidence, Confidence::kUnsure);
+}
+
+// What is displaced leaves more where it is full of texture.
+TEST(StillNoise, IsThatOfUsualBlocksWhereMostLayersShowIt) {
+  std::vector<TestImage> layers;
+  for (int32_t z = 0; z < 4; ++z) {
+    layers.push_back(texture(3 * z));
+    const TestImage scene = layers.back();
+    const auto seed = static_cast<uint32_t>(z + 2);
+    add_noise(layers.back(), 5, seed);
+    TestImage noisier = scene;
+    add_noise(noisier, 8, seed);
+    for (int32_t y = 0; y < kSide; ++y) {
+      for (int32_t x = 0; x < kSide / 4; ++x) {
+        for (int32_t c = 0; c < 3; ++c) layers.back().set(x, y, c, noisier.get(x, y, c));
+      }
+    }
+  }
+  NoiseModel noise = white_noise(3, 4);
+  noise.confidence = Confidence::kUnsure;
+  EXPECT_NEAR(measured(layers, noise, nullptr, 12, false).sigma[0][0], 8, 1);
+  EXPECT_NEAR(measured(layers, noise, nullptr, 12, true).sigma[0][0], 5, 0.7);
 }
 
 // Of many pairs a few hold too little that shows whether all of it moves alike.
