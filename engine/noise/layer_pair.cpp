@@ -123,6 +123,7 @@ class Squares {
     if (pair.sure == 0) return;
     const double x = median(sure.right), y = median(sure.down);
     const double apart = kApart + kApartShare * std::hypot(x, y);
+    pair.parts = median(sure.parts);
     for (size_t i = 0; i < pair.sure; ++i) {
       pair.alike += std::hypot(sure.right[i] - x, sure.down[i] - y) <= apart ? 1 : 0;
     }
@@ -143,7 +144,7 @@ class Squares {
 
  private:
   struct SureOnes {
-    std::vector<double> right, down;
+    std::vector<double> right, down, parts;
   };
   SureOnes sure_ones() const {
     SureOnes ones;
@@ -151,6 +152,7 @@ class Squares {
       if (!by.sure) continue;
       ones.right.push_back(by.right + by.more_right);
       ones.down.push_back(by.down + by.more_down);
+      ones.parts.push_back(std::hypot(by.more_right, by.more_down));
     }
     return ones;
   }

@@ -30,6 +30,7 @@ struct LayerPair {
   double sharpness = 0;            // the same: by one layer's being sharper
   bool hidden = false;             // they differ by far more than the noise that each shows
   size_t sure = 0, alike = 0;      // squares that surely show a displacement, and about the same
+  double parts = 0;                // of a pixel, beside whole ones: their median
   size_t shown = 0, repeated = 0;  // cells of 4 x 4 pixels that aren't plain; equal in both layers
 
   // At least so many squares have to show it.

@@ -83,6 +83,11 @@ int32_t measure_tones(const std::vector<LayerPair>& near, const Counts& counts, 
 // bright tones' noise: a camera's is strongest in dark ones.
 int32_t measure_undone_tones(const std::vector<LayerPair>& near, NoiseModel& noise) {
   constexpr float kMostRise = 1.25f;
+  // Sharp pictures that moved by parts of a pixel leave up to 1.4.
+  constexpr float kWeak = 2;
+  constexpr double kWhole = 0.1;
+  const auto by_parts = [](const LayerPair& pair) { return pair.parts > kWhole; };
+  if (noise.sigma[0][0] < kWeak && std::any_of(near.begin(), near.end(), by_parts)) return 0;
   const Blocks blocks = calmest_blocks(near, noise.sigma[0][0]);
   if (blocks.empty() || !is_left_noise(blocks)) return 0;
   NoiseModel found = noise;
@@ -95,10 +100,13 @@ int32_t measure_undone_tones(const std::vector<LayerPair>& near, NoiseModel& noi
   return told;
 }
 
-// Where few tones stood still, layers show how noise depends on brightness no better than each
-// alone.
+// Where few tones stood still, or none as noisy as what was measured, layers show how noise depends
+// on brightness no better than each alone.
 bool each_tells_tones(const NoiseModel& noise) {
-  return noise.alone.known && (noise.doubted_tones || noise.told_tones < kFewestTones);
+  constexpr float kAsNoisy = 0.8f;  // variance
+  const float most = *std::max_element(noise.tones, noise.tones + kNoiseTones);
+  return noise.alone.known &&
+         (noise.doubted_tones || noise.told_tones < kFewestTones || most < kAsNoisy);
 }
 
 NoiseModel noise_alone(const NoiseModel& noise) {

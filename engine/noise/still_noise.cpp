@@ -122,6 +122,16 @@ bool noise_prevails(const CommonBlocks& common, const Blocks& least) {
   return !shares.empty() && median(std::move(shares)) > kLeastShare;
 }
 
+void take_noise(const NoiseModel& from, NoiseModel& noise) {
+  noise.levels = from.levels;
+  noise.confidence = from.confidence;
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    for (int32_t l = 0; l < from.levels; ++l) noise.sigma[l][c] = from.sigma[l][c];
+    noise.white[c] = from.white[c];
+    noise.strength[c] = from.strength[c];
+  }
+}
+
 // What is left of layers' differences when displacements are undone, or of all layers without what
 // may be motion, is the most that noise can be, and all of it where everything is displaced alike,
 // or noise prevails.
@@ -144,11 +154,19 @@ void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPai
   }
   if (blocks.empty()) return;
   const auto sharper = [](const LayerPair& pair) { return pair.differs_in_sharpness(); };
-  const bool hidden = together && std::none_of(near.begin(), near.end(), sharper) &&
-                      left_of(blocks, 0, 0, 0.5) <= sure.most * sure.most &&
-                      may_hide(noise, left_of(blocks, 0, 0, 0.5), pairs) && is_left_noise(blocks);
-  // Where most layers are sure and one is not, what most blocks hold is more than enough.
-  const double share_of_blocks = hidden && sure.mostly ? 0.5 : kMostBlocks;
+  bool hidden = together && std::none_of(near.begin(), near.end(), sharper) &&
+                left_of(blocks, 0, 0, 0.5) <= sure.most * sure.most &&
+                may_hide(noise, left_of(blocks, 0, 0, 0.5), pairs) && is_left_noise(blocks);
+  // Where most layers are sure and one is not, what they say, or the usual block if that holds
+  // more.
+  if (hidden && sure.of_most != nullptr) {
+    const double said = sure.of_most->sigma[0][0];
+    if (left_of(blocks, 0, 0, 0.5) < said * said) {
+      take_noise(*sure.of_most, noise);
+      hidden = false;
+    }
+  }
+  const double share_of_blocks = hidden && sure.of_most != nullptr ? 0.5 : kMostBlocks;
   for (int32_t c = 0; c < noise.channels; ++c) {
     const double sigma = noise.sigma[0][c];
     const double most = kClearly * kClearly * left_of(blocks, 0, c, kMostBlocks);
@@ -235,15 +253,13 @@ void take_sure(const Pairs& pairs, const NoiseModel& sure, NoiseModel& noise) {
   all.insert(all.end(), pairs.far.begin(), pairs.far.end());
   const Blocks blocks = calmest_blocks(all, sure.sigma[0][0]);
   if (blocks.empty()) return;
-  noise.levels = sure.levels;
-  noise.confidence = sure.confidence;
+  const NoiseModel unsure = noise;
+  take_noise(sure, noise);
   for (int32_t c = 0; c < noise.channels; ++c) {
     const double left = std::sqrt(left_of(blocks, 0, c, 0.5)), sigma = sure.sigma[0][c];
-    const double most = std::max<double>(noise.sigma[0][c], left);
+    const double most = std::max<double>(unsure.sigma[0][c], left);
     const auto share = static_cast<float>(sigma > most ? most / sigma : 1.0);
-    for (int32_t l = 0; l < sure.levels; ++l) noise.sigma[l][c] = share * sure.sigma[l][c];
-    noise.white[c] = sure.white[c];
-    noise.strength[c] = sure.strength[c];
+    for (int32_t l = 0; l < sure.levels; ++l) noise.sigma[l][c] *= share;
   }
 }
 

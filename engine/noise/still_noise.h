@@ -14,8 +14,8 @@ namespace grainless {
 // What some of the layers surely show of their noise.
 struct SureLayers {
   const NoiseModel* for_all = nullptr;  // counts for all that move and are not sure
+  const NoiseModel* of_most = nullptr;  // what most layers show, where most are sure
   double most = HUGE_VAL;               // sigma of luma: what moves like more is none
-  bool mostly = false;                  // more than half of the layers are
 };
 
 // From layers in their order, of which `samples` hold the same parts. Where they surely stand

@@ -29,8 +29,13 @@ struct MeasuredLayer {
   Sample sample;
 };
 
-// One profile for all layers, which come from one camera: of most of them, surely.
-bool find_profile(const std::vector<MeasuredLayer>& layers, ThreadPool& pool, ToneProfile& mean) {
+// One profile for all layers, which come from one camera: of most of them, surely. Those that don't
+// dare to say what they hold don't contradict; they are left out.
+bool find_profile(std::vector<MeasuredLayer>& layers, ThreadPool& pool, ToneProfile& mean) {
+  const size_t all = layers.size();
+  std::erase_if(layers, [](const MeasuredLayer& layer) {
+    return layer.noise.confidence == Confidence::kUnsure;
+  });
   std::vector<ToneProfile> sure;
   for (const MeasuredLayer& layer : layers) {
     const NoiseModel& noise = layer.noise;
@@ -39,7 +44,7 @@ bool find_profile(const std::vector<MeasuredLayer>& layers, ThreadPool& pool, To
     const ToneProfile profile = measure_profile(layer.sample, pool);
     if (is_sure(profile, noise)) sure.push_back(profile);
   }
-  if (2 * sure.size() <= layers.size()) return false;
+  if (2 * sure.size() <= all) return false;
   for (const ToneProfile& profile : sure) {
     for (int32_t k = 0; k < kProfileKnots; ++k) {
       mean.log_sigma[k] += profile.log_sigma[k] / static_cast<double>(sure.size());
@@ -202,15 +207,17 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
                       none_seems_clean(found) && show_same_noise(samples, pool);
   const std::vector<NoiseModel>& those = speaks ? sure : found;
   const NoiseModel witness = mean_noise(those, most_agreed(those));
-  measure_layers(samples,
-                 {speaks ? &witness : nullptr, most_hidden(sure), 2 * sure.size() > found.size()},
-                 mean);
+  const bool mostly = 2 * sure.size() > found.size();
+  const NoiseModel of_most = mostly ? mean_noise(sure, most_agreed(sure)) : NoiseModel{};
+  measure_layers(
+      samples, {speaks ? &witness : nullptr, mostly ? &of_most : nullptr, most_hidden(sure)}, mean);
   mean.lift = measure_lift(samples, {});
   std::vector<MeasuredLayer> measured_alone;
   for (size_t i = 0; i < found.size(); ++i) {
     measured_alone.push_back({found[i], std::move(samples[i])});
   }
   mean.alone = noise_of_each(std::move(measured_alone), kind, pool, callbacks, mean);
+  if (mean.alone.known) mean.confidence = Confidence::kMeasured;
   tell_layers_apart(mean);
   mean.corners = corners;
   return mean;

@@ -60,11 +60,12 @@ void add_noise(TestImage& image, float sigma, uint32_t seed) {
 }
 
 NoiseModel measured(const std::vector<TestImage>& layers, NoiseModel noise,
-                    const NoiseModel* sure = nullptr, double most = HUGE_VAL, bool mostly = false) {
+                    const NoiseModel* sure = nullptr, double most = HUGE_VAL,
+                    const NoiseModel* of_most = nullptr) {
   ThreadPool pool(2);
   std::vector<Sample> samples;
   for (const TestImage& layer : layers) samples.push_back(take_sample(layer.view(), pool, {}));
-  measure_layers(samples, {sure, most, mostly}, noise);
+  measure_layers(samples, {sure, of_most, most}, noise);
   return noise;
 }
 
@@ -347,8 +348,10 @@ TEST(StillNoise, IsThatOfUsualBlocksWhereMostLayersShowIt) {
   }
   NoiseModel noise = white_noise(3, 4);
   noise.confidence = Confidence::kUnsure;
-  EXPECT_NEAR(measured(layers, noise, nullptr, 12, false).sigma[0][0], 8, 1);
-  EXPECT_NEAR(measured(layers, noise, nullptr, 12, true).sigma[0][0], 5, 0.7);
+  EXPECT_NEAR(measured(layers, noise, nullptr, 12).sigma[0][0], 8, 1);
+  const NoiseModel weak = white_noise(3, 4), strong = white_noise(3, 6.5f);
+  EXPECT_NEAR(measured(layers, noise, nullptr, 12, &weak).sigma[0][0], 5, 0.7);
+  EXPECT_EQ(measured(layers, noise, nullptr, 12, &strong).sigma[0][0], 6.5f);
 }
 
 // Of many pairs a few hold too little that shows whether all of it moves alike.
@@ -652,6 +655,45 @@ TEST(StillNoise, OfTonesIsWhatMostLayersSurelyShow) {
   }
 }
 
+// Texture of several scales, which may be noise.
+TestImage unsure_layer(uint32_t seed) {
+  constexpr int32_t kLarge = 224;
+  TestImage image(kFormat, kLarge, kLarge);
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> grain(size_t{kLarge} * kLarge);
+  for (float& value : grain) value = normal(random);
+  for (int32_t y = 0; y < kLarge; ++y) {
+    for (int32_t x = 0; x < kLarge; ++x) {
+      float value = 128;
+      for (const int32_t step : {1, 2, 4}) {
+        const float strength = step == 1 ? 6.0f : 4.0f + 2.0f * static_cast<float>(step);
+        value += strength * grain[static_cast<size_t>(y / step) * kLarge + x / step];
+      }
+      for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, value + normal(random));
+    }
+  }
+  return image;
+}
+
+// Nor does one that doesn't say what it holds.
+TEST(StillNoise, OfTonesIsWhatMostLayersShowOfWhichSomeAreUnsure) {
+  ThreadPool pool(2);
+  for (const size_t unsure : {1, 2}) {
+    std::vector<TestImage> layers;
+    for (size_t z = 0; z < 4; ++z) {
+      const auto seed = static_cast<uint32_t>(z + 2);
+      layers.push_back(z < unsure ? unsure_layer(seed) : toned(false, seed));
+    }
+    std::vector<ConstImage> views;
+    for (const TestImage& layer : layers) views.push_back(layer.view());
+    ASSERT_EQ(estimate_noise(views[0], NoiseKind::kSure, pool, {}).confidence, Confidence::kUnsure);
+    const NoiseModel noise = estimate_volume_noise(views, NoiseKind::kSure, pool, {});
+    EXPECT_EQ(noise.alone.known, unsure < 2) << unsure;
+    EXPECT_EQ(noise.confidence == Confidence::kMeasured, unsure < 2) << unsure;
+  }
+}
+
 // As of demosaicing, so coarse that no square of it seems to stand still.
 void add_coarse_noise(TestImage& image, float sigma, uint32_t seed) {
   std::mt19937 random(seed);
@@ -797,11 +839,37 @@ TEST(StillNoise, OfTonesIsThatOfEachLayerWhereFewTell) {
   }
 }
 
+// Flat and bright parts of a pan seem to stand still, and hold far less than what was measured.
+TEST(StillNoise, OfTonesIsThatOfEachLayerWhereNoneIsAsNoisyAsTheLayer) {
+  NoiseModel noise = toned_in_each();
+  noise.told_tones = 6;
+  for (const float variance : {0.5f, 1.0f}) {
+    std::fill_n(noise.tones, kNoiseTones, variance);
+    EXPECT_EQ(evened_noise(noise).bend.enabled != 0, variance < 1) << variance;
+  }
+}
+
 NoiseModel white_on_levels(float sigma) {
   NoiseModel noise = white_noise(3, sigma);
   noise.levels = kSampleLevels;
   for (int32_t l = 0; l < kSampleLevels; ++l) std::fill_n(noise.sigma[l], 3, std::ldexp(sigma, -l));
   return noise;
+}
+
+// Parts of a pixel leave as much of sharp texture as weak noise is; whole ones leave nothing.
+TEST(StillNoise, OfTonesIsNotWhatPartsOfAPixelLeave) {
+  const auto told = [](bool whole, float sigma) {
+    std::vector<TestImage> layers;
+    for (int32_t z = 0; z < 4; ++z) {
+      layers.push_back(whole ? texture(2 * z) : drifting(0.4 * z));
+      add_noise(layers.back(), sigma, static_cast<uint32_t>(z + 2));
+    }
+    NoiseModel noise = white_on_levels(sigma);
+    return measured(layers, noise).told_tones;
+  };
+  EXPECT_GT(told(true, 1), 0);
+  EXPECT_GT(told(false, 6), 0);
+  EXPECT_EQ(told(false, 1), 0);
 }
 
 // Of which pixels beside each other have half in common.
