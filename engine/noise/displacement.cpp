@@ -2,7 +2,6 @@
 #include "displacement.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -68,7 +67,7 @@ void search(const SampleTile& a, const SampleTile& b, int32_t level, const Rect&
 // those round them differ from it by.
 struct Pixel {
   double difference;
-  std::array<double, kRound> round;
+  Vector<kRound> round;
 
   double across() const { return 0.5 * (round[4] - round[3]); }
   double along() const { return 0.5 * (round[6] - round[1]); }
@@ -79,7 +78,7 @@ Pixel pixel_at(const float* one, const float* other, ptrdiff_t width) {
   const ptrdiff_t offset[kRound] = {-width - 1, -width,    -width + 1, -1,
                                     1,          width - 1, width,      width + 1};
   Pixel pixel{static_cast<double>(one[0]) - other[0], {}};
-  for (int32_t i = 0; i < kRound; ++i) {
+  for (size_t i = 0; i < kRound; ++i) {
     const double sum = static_cast<double>(one[offset[i]]) + other[offset[i]];
     pixel.round[i] = 0.5 * sum - centre;
   }
@@ -182,44 +181,33 @@ Rest rest_of(const SampleTile& a, const SampleTile& b, const Displacement& by, i
     for (int32_t i = 0; i < kLeftSide; ++i) {
       const int32_t x = std::clamp(block.x + i, across.first, across.end - 1);
       const Pixel pixel = pixel_at(one + x, other + x + by.right, a.width);
-      rest.values[j][i] = pixel.difference -
-                          std::inner_product(by.round, by.round + kRound, pixel.round.begin(), 0.0);
+      rest.values[j][i] = pixel.difference - std::inner_product(by.round.begin(), by.round.end(),
+                                                                pixel.round.begin(), 0.0);
     }
   }
   return rest;
 }
 
-// What explains most of the difference. Where one direction shows little, nothing is taken for
-// shown there: the least weight that explains it.
+// Sets what explains most of the difference. Where one direction shows little, nothing is taken for
+// shown there: the least weight that explains it (Tikhonov).
 void explain(const SampleTile& a, const SampleTile& b, const Rect& square, Displacement& by) {
-  constexpr double kSteady = 1e-3;  // of the products' mean
-  double products[kRound][kRound] = {}, with[kRound] = {};
+  constexpr double kSteady = 1e-3;  // of the squares' mean
+  Matrix<kRound> products{};
+  Vector<kRound> with{};
   for_pixels(a, b, square, by, [&](const Pixel& pixel) {
-    for (int32_t i = 0; i < kRound; ++i) {
-      for (int32_t j = 0; j <= i; ++j) products[i][j] += pixel.round[i] * pixel.round[j];
+    for (size_t i = 0; i < kRound; ++i) {
+      for (size_t j = 0; j <= i; ++j) products[i][j] += pixel.round[i] * pixel.round[j];
       with[i] += pixel.round[i] * pixel.difference;
     }
   });
-  double steady = 0;
-  for (int32_t i = 0; i < kRound; ++i) steady += kSteady / kRound * products[i][i];
-  if (!(steady > 0)) return;
-  for (int32_t i = 0; i < kRound; ++i) products[i][i] += steady;
-  // Cholesky: L L' = products.
-  for (int32_t i = 0; i < kRound; ++i) {
-    for (int32_t j = 0; j <= i; ++j) {
-      double value = products[i][j];
-      for (int32_t k = 0; k < j; ++k) value -= products[i][k] * products[j][k];
-      products[i][j] = i == j ? std::sqrt(value) : value / products[j][j];
-    }
+  double squares = 0;
+  for (size_t i = 0; i < kRound; ++i) squares += products[i][i];
+  if (!(squares > 0)) return;
+  for (size_t i = 0; i < kRound; ++i) {
+    products[i][i] += kSteady / kRound * squares;
+    for (size_t j = 0; j < i; ++j) products[j][i] = products[i][j];
   }
-  for (int32_t i = 0; i < kRound; ++i) {
-    for (int32_t k = 0; k < i; ++k) with[i] -= products[i][k] * with[k];
-    with[i] /= products[i][i];
-  }
-  for (int32_t i = kRound - 1; i >= 0; --i) {
-    for (int32_t k = i + 1; k < kRound; ++k) with[i] -= products[k][i] * by.round[k];
-    by.round[i] = with[i] / products[i][i];
-  }
+  by.round = solved(products, with);
 }
 
 Rect square_at(const SampleTile& tile, int32_t x, int32_t y) {
@@ -278,10 +266,10 @@ Displacement find_displacement(const SampleTile& a, const SampleTile& b, int32_t
 
 Displacement displaced_like(const Displacement& like, const SampleTile& a, const SampleTile& b,
                             int32_t x, int32_t y, const Displacement& found) {
-  if (!found.known) return found;
   Displacement whole;
   whole.right = static_cast<int32_t>(std::lround(like.right + like.more_right));
   whole.down = static_cast<int32_t>(std::lround(like.down + like.more_down));
+  if (!found.known || (whole.right == found.right && whole.down == found.down)) return found;
   const Displacement by = refined(a, b, square_at(a, x, y), whole);
   return by.known && by.left < found.left ? by : found;
 }

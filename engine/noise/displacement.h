@@ -4,6 +4,9 @@
 // move.
 #pragma once
 
+#include <cstddef>
+
+#include "linear_system.h"
 #include "motion.h"
 #include "sample.h"
 
@@ -17,15 +20,15 @@ struct Left {
   double kurtosis;                               // of luma: 3 of noise, more of scattered dots
 };
 
-inline constexpr int32_t kRound = 8;
+inline constexpr size_t kRound = 8;  // pixels round one, a row after the other
 
 struct Displacement {
   bool known = false;                    // both are valid there
-  int32_t right = 0, down = 0;           // whole pixels, up to 27
+  int32_t right = 0, down = 0;           // whole pixels, up to 31
   double more_right = 0, more_down = 0;  // and parts of one
-  // Of what the pixels round one differ from it by, in the mean of both, a row after the other: a
-  // filter which says how differently the layers are blurred, parts of a pixel included.
-  double round[kRound] = {};
+  // Of what the pixels round one differ from it by, in the mean of both: a filter which says how
+  // differently the layers are blurred, parts of a pixel included.
+  Vector<kRound> round{};
   double left = 0;    // mean square of what they differ by then
   bool sure = false;  // the square has more texture than noise
 };
@@ -36,7 +39,7 @@ bool is_valid(const SampleTile& tile, const Rect& rect);
 // Of the square of kMotionSide pixels at (x, y), or as much of it as the tile has.
 Displacement find_displacement(const SampleTile& a, const SampleTile& b, int32_t x, int32_t y);
 
-// The same where others have moved `like` that: by where it fits better, if it does.
+// What was found there, or about what others have moved by, `like`, where that leaves less.
 Displacement displaced_like(const Displacement& like, const SampleTile& a, const SampleTile& b,
                             int32_t x, int32_t y, const Displacement& found);
 

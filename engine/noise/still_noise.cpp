@@ -154,19 +154,17 @@ void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPai
   }
   if (blocks.empty()) return;
   const auto sharper = [](const LayerPair& pair) { return pair.differs_in_sharpness(); };
-  bool hidden = together && std::none_of(near.begin(), near.end(), sharper) &&
-                left_of(blocks, 0, 0, 0.5) <= sure.most * sure.most &&
-                may_hide(noise, left_of(blocks, 0, 0, 0.5), pairs) && is_left_noise(blocks);
+  const double usual = left_of(blocks, 0, 0, 0.5);
+  const bool hides = together && std::none_of(near.begin(), near.end(), sharper) &&
+                     usual <= sure.most * sure.most && may_hide(noise, usual, pairs) &&
+                     is_left_noise(blocks);
   // Where most layers are sure and one is not, what they say, or the usual block if that holds
   // more.
-  if (hidden && sure.of_most != nullptr) {
-    const double said = sure.of_most->sigma[0][0];
-    if (left_of(blocks, 0, 0, 0.5) < said * said) {
-      take_noise(*sure.of_most, noise);
-      hidden = false;
-    }
-  }
-  const double share_of_blocks = hidden && sure.of_most != nullptr ? 0.5 : kMostBlocks;
+  const NoiseModel* of_most = sure.of_most;
+  const bool said = hides && of_most != nullptr && usual < std::pow(of_most->sigma[0][0], 2);
+  if (said) take_noise(*of_most, noise);
+  const bool hidden = hides && !said;
+  const double share_of_blocks = hidden && of_most != nullptr ? 0.5 : kMostBlocks;
   for (int32_t c = 0; c < noise.channels; ++c) {
     const double sigma = noise.sigma[0][c];
     const double most = kClearly * kClearly * left_of(blocks, 0, c, kMostBlocks);

@@ -8,6 +8,7 @@
 
 #include "engine/boundary/pixel_math.h"
 #include "finest_band.h"
+#include "linear_system.h"
 
 namespace grainless {
 namespace {
@@ -68,24 +69,8 @@ std::vector<Point> measure_points(const Sample& sample, ThreadPool& pool) {
   return points;
 }
 
-using Vector = std::array<double, kUnknowns>;
-using Matrix = std::array<Vector, kUnknowns>;
-
-// A symmetric positive definite system (Gaussian elimination needs no pivots there).
-Vector solved(Matrix a, Vector b) {
-  for (int32_t i = 0; i < kUnknowns; ++i) {
-    for (int32_t j = i + 1; j < kUnknowns; ++j) {
-      const double factor = a[j][i] / a[i][i];
-      for (int32_t k = i; k < kUnknowns; ++k) a[j][k] -= factor * a[i][k];
-      b[j] -= factor * b[i];
-    }
-  }
-  for (int32_t i = kUnknowns - 1; i >= 0; --i) {
-    for (int32_t k = i + 1; k < kUnknowns; ++k) b[i] -= a[i][k] * b[k];
-    b[i] /= a[i][i];
-  }
-  return b;
-}
+using Unknowns = Vector<kUnknowns>;
+using System = Matrix<kUnknowns>;
 
 // A point is its channel's level plus the profile between two knots.
 struct Row {
@@ -99,16 +84,16 @@ Row row_of(const Point& point) {
   return {knot, at - knot};
 }
 
-double value_at(const Vector& x, const Point& point) {
+double value_at(const Unknowns& x, const Point& point) {
   const Row row = row_of(point);
   const double* knots = x.data() + kMaxChannels + row.knot;
   return x[point.channel] + (1 - row.part) * knots[0] + row.part * knots[1];
 }
 
 // What smoothness costs. Without a profile: so much that there is none.
-Matrix costs(bool with_profile) {
+System costs(bool with_profile) {
   constexpr double kKnots = kProfileKnots, kStep = 1.0 / (kKnots - 1);
-  Matrix cost{};
+  System cost{};
   for (int32_t i = 0; i < kUnknowns; ++i) cost[i][i] = 1e-6;
   const auto add = [&](int32_t first, std::initializer_list<double> difference, double weight) {
     int32_t i = first;
@@ -135,13 +120,13 @@ double median_size(std::vector<double> values) {
 }
 
 // Least squares, with points far off weighed down.
-Vector fit(const std::vector<Point>& points, bool with_profile) {
-  const Matrix cost = costs(with_profile);
+Unknowns fit(const std::vector<Point>& points, bool with_profile) {
+  const System cost = costs(with_profile);
   std::vector<double> trust(points.size(), 1.0), off(points.size());
-  Vector x{};
+  Unknowns x{};
   for (int32_t round = 0; round < kRounds; ++round) {
-    Matrix a = cost;
-    Vector b{};
+    System a = cost;
+    Unknowns b{};
     for (size_t i = 0; i < points.size(); ++i) {
       const Row row = row_of(points[i]);
       const double weight = points[i].weight * trust[i];
@@ -165,7 +150,7 @@ Vector fit(const std::vector<Point>& points, bool with_profile) {
   return x;
 }
 
-double deviation(const std::vector<Point>& points, const Vector& x) {
+double deviation(const std::vector<Point>& points, const Unknowns& x) {
   double sum = 0;
   for (const Point& point : points) {
     sum += point.weight * std::min(kFarAway, std::abs(point.log_sigma - value_at(x, point)));
@@ -181,7 +166,7 @@ ToneProfile measure_profile(const Sample& sample, ThreadPool& pool) {
   const std::vector<Point> points = measure_points(sample, pool);
   profile.tones = static_cast<int32_t>(points.size());
   if (points.size() < kFewestPoints) return profile;
-  const Vector x = fit(points, true);
+  const Unknowns x = fit(points, true);
   const double even = deviation(points, fit(points, false));
   profile.explained = even > 0 ? 1 - deviation(points, x) / even : 0;
   double mean = 0;

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -134,7 +133,7 @@ TEST(Displacement, LeavesNoDifferenceOfSharpness) {
   ASSERT_TRUE(by.known);
   EXPECT_EQ(by.right, 1);
   Displacement moved = by;
-  std::fill_n(moved.round, kRound, 0.0);
+  moved.round = {};
   EXPECT_GT(variance_left(one, other, moved, 0), 5);
   EXPECT_LT(variance_left(one, other, by, 0), 0.5);
 }
