@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "flush_denormals.h"
+
 namespace grainless {
 
 ThreadPool::ThreadPool(int32_t threads) {
@@ -63,6 +65,7 @@ void ThreadPool::work(int32_t slot) {
 }
 
 void ThreadPool::run_indices(int32_t slot) {
+  const FlushDenormals flush;
   for (;;) {
     int32_t index;
     {

@@ -24,7 +24,8 @@ class ThreadPool {
 
   // body(index, slot) for every index in 0..count-1, in increasing order of start; slot
   // (0..size()-1) names the thread, for scratch memory. The first exception stops the loop and is
-  // rethrown. Calls from several threads take turns.
+  // rethrown. Calls from several threads take turns. Bodies see no denormal numbers
+  // (flush_denormals.h).
   void parallel_for(int32_t count, const std::function<void(int32_t index, int32_t slot)>& body);
 
  private:

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <stdexcept>
 
 #ifndef _WIN32
@@ -50,6 +51,20 @@ TEST(ThreadPool, FirstExceptionStopsTheLoopAndThePoolStaysUsable) {
   pool.parallel_for(10, [&](int32_t i, int32_t) { sum += i; });
   EXPECT_EQ(sum, 45);
 }
+
+#if defined(__x86_64__) || defined(__aarch64__)
+TEST(ThreadPool, BodiesSeeNoDenormalNumbersAndTheCallerDoesAsBefore) {
+  const volatile float small = std::numeric_limits<float>::min();
+  const volatile float denormal = small / 4;
+  ThreadPool pool(3);
+  std::atomic<int> seen = 0;
+  pool.parallel_for(100, [&](int32_t, int32_t) {
+    if (small / 4 != 0 || denormal * 8 != 0) ++seen;
+  });
+  EXPECT_EQ(seen, 0);
+  EXPECT_EQ(denormal * 4, small);
+}
+#endif
 
 #ifndef _WIN32
 // In a process of its own: address space for a few more thread stacks and no more.
