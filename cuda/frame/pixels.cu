@@ -57,20 +57,20 @@ __device__ void put(const DevicePlanes& planes, int x, int y, const Colour& colo
 // Mean of the valid pixels round (x, y). `valid` holds the flags from (x, y) - kFillRadius on.
 template <bool kBent>
 __device__ Colour mean_around(const DevicePixels& pixels, int x, int y, const uint8_t* valid) {
-  Colour sum{};
+  double sum[kMaxChannels] = {};
   int count = 0;
   for (int dy = -kFillRadius; dy <= kFillRadius; ++dy) {
     for (int dx = -kFillRadius; dx <= kFillRadius; ++dx) {
       if (!valid[(dy + kFillRadius) * kWideX + dx + kFillRadius]) continue;
       const Colour colour = load_colour<kBent>(pixels, x + dx, y + dy);
-      for (int c = 0; c < kMaxChannels; ++c) sum.plane[c] += colour.plane[c];
+      for (int c = 0; c < kMaxChannels; ++c) sum[c] += colour.plane[c];
       ++count;
     }
   }
-  for (int c = 0; c < kMaxChannels; ++c) {
-    sum.plane[c] /= static_cast<float>(count);
-  }
-  return count > 0 ? sum : pixels.hidden;
+  if (count == 0) return pixels.hidden;
+  Colour mean{};
+  for (int c = 0; c < kMaxChannels; ++c) mean.plane[c] = static_cast<float>(sum[c] / count);
+  return mean;
 }
 
 __device__ DevicePixels layer_of(DevicePixels pixels, const LayerSteps& steps, int layer) {

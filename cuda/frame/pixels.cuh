@@ -39,8 +39,8 @@ struct LayerSteps {
 };
 
 // Fills planes, whose rectangle lies in pixels.rect. An invalid pixel (transparent, not within
-// `valid`) becomes, plane by plane, the mean of the valid pixels within kFillRadius, summed in
-// raster order, or `hidden` without any.
+// `valid`) becomes, plane by plane, the mean of the valid pixels within kFillRadius (of sums in
+// double), or `hidden` without any.
 void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, cudaStream_t stream,
                         const LayerSteps& steps = {});
 

@@ -158,7 +158,7 @@ void fill_pixel(const ConstImage& image, const Reading& reading, int32_t x, int3
   const Rect window =
       intersect({x - kFillRadius, y - kFillRadius, 2 * kFillRadius + 1, 2 * kFillRadius + 1},
                 {0, 0, image.width, image.height});
-  float sum[kMaxChannels] = {};
+  double sum[kMaxChannels] = {};
   int32_t count = 0;
   for (int32_t wy = window.y; wy < window.bottom(); ++wy) {
     for (int32_t wx = window.x; wx < window.right(); ++wx) {
@@ -171,7 +171,7 @@ void fill_pixel(const ConstImage& image, const Reading& reading, int32_t x, int3
     }
   }
   for (int32_t c = 0; c < planes.channels(); ++c) {
-    *planes.at(c, x, y) = count > 0 ? sum[c] / static_cast<float>(count) : reading.hidden[c];
+    *planes.at(c, x, y) = count > 0 ? static_cast<float>(sum[c] / count) : reading.hidden[c];
   }
 }
 

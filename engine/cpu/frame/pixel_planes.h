@@ -10,8 +10,8 @@ namespace grainless {
 
 // Planes over rect, which lies in tile.in, of colours over plan.corners, bent by plan.bend. An
 // invalid pixel (transparent, not within plan.valid) becomes, plane by plane, the mean of the valid
-// pixels within kFillRadius, summed in raster order, or plan.hidden without any: what a host left
-// under transparent pixels never reaches a patch.
+// pixels within kFillRadius, or plan.hidden without any: what a host left under transparent pixels
+// never reaches a patch. Sums are double, so that a turned picture has the same ones.
 Planes planes_from_pixels(const Plan& plan, const AbiTile& tile, const Rect& rect,
                           ThreadPool& pool);
 

@@ -83,6 +83,14 @@ inline constexpr const char* kFound[] = {
     "frame=colour seed=302276 grain=24.10063",
     // Dark tones are led back before a corner is brightened again.
     "method=nlm width=1 height=2 content=noise bend=74 corners=58 seed=799487",
+    // What stands for a hidden pixel is the same when the picture is turned: to the last bit, or
+    // pairs of the Shapiro-Wilk test are won and lost.
+    "method=sw-nlm sigma=53.441969 width=28 height=133 channels=4 alpha=mixed frame=colour bend=18 "
+    "seed=569823 grain=53.441969",
+    // Denormal numbers, which took some processors minutes.
+    "quality=high strength=0.138341 luma=84.254035 chroma=57.79985 impulse=weak search=5 patch=13 "
+    "centre=zero weights=classic noise=camera scales=1 depth=2 width=65 height=252 layers=5 "
+    "channels=2 content=noise range=tiny alpha=mixed seed=770388",
 };
 
 }  // namespace grainless::sweep
