@@ -174,6 +174,7 @@ Trial Measurement::trial_of(const OfMethod& of, int32_t count) const {
   params.method = static_cast<int32_t>(of.method);
   params.quality = static_cast<int32_t>(Quality::kFast);
   StackPlan stack = make_stack_plan(params, count, noise_.channels, noise_);
+  stack.fusion.follows = false;  // what differs is to be noise
   const Plan plan = left_plan(stack, count);
   return {of, std::move(stack), plan, {}};
 }

@@ -8,6 +8,7 @@
 #include "engine/cpu/frame/pixel_planes.h"
 #include "engine/noise/sample.h"
 #include "engine/params/params.h"
+#include "engine/plan/fusion_plan.h"
 #include "float_picture.h"
 
 namespace grainless {
@@ -174,22 +175,32 @@ void try_ways(std::span<const ConstImage> layers, bool all, ThreadPool& pool,
   if (!can_try(layers, noise)) return;
   const ConstImage& one = layers.front();
   const Callbacks quiet{callbacks.cancel, {}};
-  NoiseModel average = recorrupted(noise), search = average;
+  NoiseModel average = recorrupted(noise), search = average, unfollowed = average;
   average.nlm_way = NlmWay::kAverage;
   search.nlm_way = NlmWay::kSearch;
+  unfollowed.nlm_way = NlmWay::kAverage;
+  std::fill_n(unfollowed.unfollowed, kStackMethods, true);
+  const bool follows = follows_motion(noise);
+  if (!follows) average = unfollowed;
   const std::vector<SampleTile> tiles = sample_tiles(one.width, one.height, kTiles);
   const size_t trials = std::min<size_t>(kTiles, tiles.size() * layers.size());
   double averaged[kStackMethods] = {}, alone[kStackMethods] = {}, searched = 0;
+  double as_they_are[kStackMethods] = {};
   for (size_t i = 0; i < trials; ++i) {  // tiles and layers take turns
     const auto z = static_cast<int32_t>((i + i / tiles.size()) % layers.size());
     const Trial trial(layers, z, tiles[i % tiles.size()], noise, pool);
     for (int32_t m = 0; m < kStackMethods; ++m) {
       averaged[m] += trial.distance(static_cast<Method>(m), average, run, quiet);
+      if (follows) {
+        as_they_are[m] += trial.distance(static_cast<Method>(m), unfollowed, run, quiet);
+      }
       alone[m] += trial.distance_alone(static_cast<Method>(m), average, run, quiet);
     }
     if (all) searched += trial.distance(Method::kNlm, search, run, quiet);
   }
   for (int32_t m = 0; m < kStackMethods; ++m) {
+    noise.unfollowed[m] = follows && as_they_are[m] < averaged[m];
+    if (noise.unfollowed[m]) averaged[m] = as_they_are[m];
     noise.apart[m] = falls_as_white(noise) && alone[m] < averaged[m];
   }
   if (!all) return;

@@ -143,6 +143,8 @@ struct NoiseModel {
   NlmWay nlm_way = NlmWay::kUntold;
   // Each layer alone comes nearer to its scene than the mean of those that seem to show the same.
   bool apart[kStackMethods] = {};
+  // Layers as they are come nearer to it than those whose motion is followed.
+  bool unfollowed[kStackMethods] = {};
 };
 
 // Measured for sure, and white in all channels.

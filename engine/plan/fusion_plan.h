@@ -12,6 +12,9 @@
 // give, (alike - D) / (alike - same) within 0 and 1. Where it is invalid, or in all of the 7 x 7
 // pixels exactly what the layer before it (on the way from v) is, it says nothing new and weighs
 // nothing: frames are held, and borders transparent.
+//
+// Of layers that don't stand still and surely show noise, u is first brought to where v shows the
+// same, block by block (engine/cpu/volume/motion_field.h).
 #pragma once
 
 #include <cstdint>
@@ -39,8 +42,17 @@ inline constexpr FusionTest kFusionTests[] = {
 inline constexpr int32_t kFusionMargin = 8;
 inline constexpr int32_t kRepeatRadius = 3;
 
+// What of a layer moves is found up to so far away along either axis, in whole pixels; with what is
+// left for finer resolutions it is displaced by no more than kMotionMost, and that depends on what
+// lies within kMotionReach.
+inline constexpr int32_t kMotionSearch = 16, kMotionMost = 24, kMotionReach = 175;
+
 // What tells layers apart, of a level 0..kFusionLevels - 1 and a channel, and of a tone.
 LayerDifference told_apart_by(const NoiseModel& noise);
+
+// Whether what moves between layers is followed. Not where they stand still, nor where they may be
+// clean: then they differ by what they show.
+bool follows_motion(const NoiseModel& noise);
 
 struct FusionPlan {
   int32_t channels, depth;
@@ -58,8 +70,14 @@ struct FusionPlan {
   // How much of what the mean removes is taken: less than 1 where less strength is asked for.
   float taken[kMaxChannels];
 
-  // Pixels round one that its weights depend on: the margin, and the rest of its own pixel there.
-  int32_t reach() const { return ((kFusionMargin + 1) << (levels - 1)) - 1; }
+  bool follows;           // what moves
+  float followed_share;   // of D that counts where all round a pixel moves as it does
+  float motion_sigma[2];  // luma's noise at a half and a quarter of the resolution
+
+  // Pixels round one that its weights depend on in a layer that stands still: the margin, and the
+  // rest of its own pixel there.
+  int32_t still_reach() const { return ((kFusionMargin + 1) << (levels - 1)) - 1; }
+  int32_t reach() const { return still_reach() + (follows ? kMotionReach : 0); }
 };
 
 // params must be valid.

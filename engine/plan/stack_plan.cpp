@@ -62,6 +62,7 @@ NoiseModel asked_noise(const Params& params, const NoiseModel& measured) {
   noise.corners = measured.corners;
   noise.nlm_way = measured.nlm_way;
   std::copy_n(measured.apart, kStackMethods, noise.apart);
+  std::copy_n(measured.unfollowed, kStackMethods, noise.unfollowed);
   std::copy_n(measured.means, kStackMethods, noise.means);
   return noise;
 }

@@ -7,12 +7,14 @@
 #include <mutex>
 #include <vector>
 
+#include "displaced.h"
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/plan.h"
 #include "engine/boundary/pyramid.h"
 #include "engine/boundary/status.h"
 #include "engine/cpu/frame/pixel_planes.h"
 #include "engine/cpu/frame/pyramid.h"
+#include "motion_field.h"
 
 namespace grainless {
 namespace {
@@ -64,13 +66,64 @@ void box_rows(float* in, int32_t height, int32_t count, int32_t width, Planes& o
   }
 }
 
+bool always_valid(PixelFormat format) {
+  const bool whole = format.component == Component::kU8 || format.component == Component::kU16;
+  return whole && !format.has_alpha();
+}
+
+bool are_valid(const ConstImage& image, const Rect& rect, ValueRange range) {
+  for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+    for (int32_t x = rect.x; x < rect.right(); ++x) {
+      if (!pixel_is_valid(pixel_at(image, x, y), image.format, range)) return false;
+    }
+  }
+  return true;
+}
+
+// How the layers near one are displaced, over a part of it.
+class Motion {
+ public:
+  Motion(const FusionPlan& plan, const VolumePart<ConstImage>& source, int32_t z, const Rect& rect,
+         ThreadPool& pool, const Callbacks& callbacks)
+      : first_(std::max(0, z - plan.depth)) {
+    if (!plan.follows) return;
+    const ConstImage& one = source.layers.front();
+    const Plan pixels = layer_pixels(plan, one.format);
+    const Rect part = intersect(expand(rect, plan.still_reach()), {0, 0, one.width, one.height});
+    const auto levels = [&](int32_t l) {
+      if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+      return motion_levels(pixels, source.layers[static_cast<size_t>(l - source.first)], part,
+                           pool);
+    };
+    const MotionLevels own = levels(z);
+    const int32_t end = std::min(source.count, z + plan.depth + 1);
+    for (int32_t l = first_; l < end; ++l) {
+      fields_.push_back(l == z ? MotionField()
+                               : find_motion(own, levels(l), plan.motion_sigma, part, pool));
+    }
+  }
+
+  // None where nothing moved.
+  const MotionField* of(int32_t z) const {
+    if (fields_.empty()) return nullptr;
+    const MotionField& field = fields_[static_cast<size_t>(z - first_)];
+    return field.is_zero() ? nullptr : &field;
+  }
+
+ private:
+  const int32_t first_;
+  std::vector<MotionField> fields_;
+};
+
 // One thread's tile of one layer.
 class Tile {
  public:
-  Tile(const FusionPlan& plan, const VolumePart<ConstImage>& source, int32_t z)
+  Tile(const FusionPlan& plan, const VolumePart<ConstImage>& source, int32_t z,
+       const Motion& motion)
       : plan_(plan),
         source_(source),
         z_(z),
+        motion_(motion),
         serial_(1),
         pixels_(layer_pixels(plan, source.layers.front().format)) {}
 
@@ -83,15 +136,20 @@ class Tile {
   Rect image(int32_t level) const {
     return {0, 0, level_size(layer(z_).width, level), level_size(layer(z_).height, level)};
   }
-  Planes load(int32_t z) { return planes_from_pixels(pixels_, tile_of(layer(z)), grown_, serial_); }
+  Planes load(int32_t z, const Rect& rect) {
+    return planes_from_pixels(pixels_, tile_of(layer(z)), rect, serial_);
+  }
+  Planes load_moved(int32_t z);
 
   void walk(int32_t step, Fused& result);
   void weigh(const Planes& own, const Planes& other);
   void set_tones(const Planes& own, const Planes& other);
+  void set_shares(int32_t z);
   void square_level(int32_t level);
   void apply(const FusionTest& test);
   void drop_repeated(const Planes& before, const Planes& other);
   void drop_invalid(int32_t z);
+  void drop_invalid(const ConstImage& image, const MotionField& field);
   void box(const Planes& in, const Rect& image, int32_t radius, Planes& out);
   void add(const Planes& other, Fused& result);
   void finish(Fused& result);
@@ -99,10 +157,12 @@ class Tile {
   const FusionPlan& plan_;
   const VolumePart<ConstImage>& source_;
   const int32_t z_;
+  const Motion& motion_;
   ThreadPool serial_;
   const Plan pixels_;
   Rect rect_, grown_;
   Planes own_, difference_[kFusionLevels], weight_, total_, squares_;
+  Planes share_;                      // of D that counts
   Planes tone_;                       // FusionPlan::tones at the coarsest level
   Planes squares_of_[kFusionLevels];  // d^2 / (2 sigma^2), the channels' mean
   std::vector<float> padded_, sums_;
@@ -118,13 +178,14 @@ void Tile::run(const Rect& rect, Fused& result) {
   tone_ = Planes(1, grown);
   for (int32_t l = coarse; l > 0; --l) grown = intersect(doubled(grown), image(l - 1));
   grown_ = grown;
-  own_ = load(z_);
+  own_ = load(z_, grown_);
   for (int32_t l = 0; l < plan_.levels; ++l) {
     difference_[l] = Planes(plan_.channels, grown);
     squares_of_[l] = Planes(1, grown);
     grown = halved(grown);
   }
   weight_ = Planes(1, rect);
+  share_ = Planes(1, rect);
   total_ = Planes(1, rect);
   squares_ = Planes(1, rect);
   for (int32_t y = rect.y; y < rect.bottom(); ++y) {
@@ -145,13 +206,20 @@ void Tile::walk(int32_t step, Fused& result) {
   for (int32_t i = 1; i <= plan_.depth; ++i) {
     const int32_t z = z_ + step * i;
     if (z < 0 || z >= source_.count) return;
-    Planes other = load(z);
+    Planes other = load_moved(z);
+    set_shares(z);
     weigh(own_, other);
     drop_repeated(i == 1 ? own_ : before, other);
     drop_invalid(z);
     add(other, result);
     before = std::move(other);
   }
+}
+
+Planes Tile::load_moved(int32_t z) {
+  const MotionField* field = motion_.of(z);
+  if (field == nullptr) return load(z, grown_);
+  return displaced(load(z, intersect(displaced_source(grown_), image(0))), *field, grown_);
 }
 
 void Tile::weigh(const Planes& own, const Planes& other) {
@@ -199,6 +267,20 @@ void Tile::set_tones(const Planes& own, const Planes& other) {
   }
 }
 
+void Tile::set_shares(int32_t z) {
+  for (int32_t y = rect_.y; y < rect_.bottom(); ++y) {
+    std::fill_n(share_.at(0, rect_.x, y), rect_.width, 1.0f);
+  }
+  const MotionField* field = motion_.of(z);
+  if (field == nullptr || plan_.followed_share == 1) return;
+  for_blocks(*field, rect_, [&](const Offset& offset, const Rect& block) {
+    if (!offset.as_round) return;
+    for (int32_t y = block.y; y < block.bottom(); ++y) {
+      std::fill_n(share_.at(0, block.x, y), block.width, plan_.followed_share);
+    }
+  });
+}
+
 void Tile::square_level(int32_t level) {
   const Planes& difference = difference_[level];
   const Rect& all = difference.rect();
@@ -225,9 +307,10 @@ void Tile::apply(const FusionTest& test) {
   const float samples = 1 / static_cast<float>(side * side), slope = 1 / (test.alike - test.same);
   for (int32_t y = rect_.y; y < rect_.bottom(); ++y) {
     const float* sums = mean.at(0, wanted.x, y >> test.level) - wanted.x;
+    const float* share = share_.at(0, rect_.x, y) - rect_.x;
     float* weight = weight_.at(0, rect_.x, y) - rect_.x;
     for (int32_t x = rect_.x; x < rect_.right(); ++x) {
-      const float w = (test.alike - sums[x >> test.level] * samples) * slope;
+      const float w = (test.alike - share[x] * (sums[x >> test.level] * samples)) * slope;
       weight[x] = std::min(weight[x], clamp_to(w, 0.0f, 1.0f));
     }
   }
@@ -292,9 +375,8 @@ void Tile::drop_repeated(const Planes& before, const Planes& other) {
 
 void Tile::drop_invalid(int32_t z) {
   const ConstImage& image = layer(z);
-  const bool whole =
-      image.format.component == Component::kU8 || image.format.component == Component::kU16;
-  if (whole && !image.format.has_alpha()) return;
+  if (const MotionField* field = motion_.of(z)) return drop_invalid(image, *field);
+  if (always_valid(image.format)) return;
   for (int32_t y = rect_.y; y < rect_.bottom(); ++y) {
     float* weight = weight_.at(0, rect_.x, y);
     for (int32_t x = 0; x < rect_.width; ++x) {
@@ -302,6 +384,25 @@ void Tile::drop_invalid(int32_t z) {
       if (!pixel_is_valid(pixel, image.format, plan_.valid)) weight[x] = 0.0f;
     }
   }
+}
+
+// Neither is what came from beyond the layer.
+void Tile::drop_invalid(const ConstImage& image, const MotionField& field) {
+  const Rect all{0, 0, image.width, image.height};
+  const bool whole = always_valid(image.format);
+  for_blocks(field, rect_, [&](const Offset& offset, const Rect& block) {
+    const Rect under = pixels_under(offset, 0, 0);
+    const Rect from{block.x + under.x, block.y + under.y, block.width + under.width - 1,
+                    block.height + under.height - 1};
+    if (whole && all.contains(from)) return;
+    for (int32_t y = block.y; y < block.bottom(); ++y) {
+      float* weight = weight_.at(0, rect_.x, y) - rect_.x;
+      for (int32_t x = block.x; x < block.right(); ++x) {
+        const Rect pixels{x + under.x, y + under.y, under.width, under.height};
+        if (!all.contains(pixels) || !are_valid(image, pixels, plan_.valid)) weight[x] = 0.0f;
+      }
+    }
+  });
 }
 
 void Tile::add(const Planes& other, Fused& result) {
@@ -352,6 +453,7 @@ Plan layer_pixels(const FusionPlan& plan, PixelFormat format) {
 Fused fuse_layers(const FusionPlan& plan, const VolumePart<ConstImage>& source, int32_t z,
                   const Rect& rect, ThreadPool& pool, const Callbacks& callbacks) {
   Fused result{Planes(plan.channels, rect), Planes(1, rect)};
+  const Motion motion(plan, source, z, rect, pool, callbacks);
   const int32_t columns = (rect.width + kTileWidth - 1) / kTileWidth;
   const int32_t tiles = columns * ((rect.height + kTileHeight - 1) / kTileHeight);
   std::vector<std::unique_ptr<Tile>> tile(pool.size());
@@ -359,7 +461,7 @@ Fused fuse_layers(const FusionPlan& plan, const VolumePart<ConstImage>& source, 
   int32_t done = 0;
   pool.parallel_for(tiles, [&](int32_t index, int32_t slot) {
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-    if (!tile[slot]) tile[slot] = std::make_unique<Tile>(plan, source, z);
+    if (!tile[slot]) tile[slot] = std::make_unique<Tile>(plan, source, z, motion);
     tile[slot]->run(intersect({rect.x + index % columns * kTileWidth,
                                rect.y + index / columns * kTileHeight, kTileWidth, kTileHeight},
                               rect),
