@@ -78,10 +78,13 @@ __device__ DevicePixels layer_of(DevicePixels pixels, const LayerSteps& steps, i
   return pixels;
 }
 
+constexpr int kBlocksAtOnce = 4;  // on a multiprocessor: what mean_around() needs costs one of them
+
 // Most blocks have no invalid pixel and none of this is needed.
 template <bool kBent>
-__global__ void planes_kernel(DevicePixels pixels, DevicePlanes planes, const LayerSteps steps,
-                              int first_layer) {
+__global__ void __launch_bounds__(kBlockX* kBlockY, kBlocksAtOnce)
+    planes_kernel(DevicePixels pixels, DevicePlanes planes, const LayerSteps steps,
+                  int first_layer) {
   pixels = layer_of(pixels, steps, first_layer + blockIdx.z);
   planes.data += (first_layer + blockIdx.z) * steps.source_floats;
   __shared__ uint8_t valid[kWideY * kWideX];
