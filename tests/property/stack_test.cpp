@@ -137,18 +137,9 @@ TEST(Stack, LayersThatMovedTakeNothingFromOneAlone) {
   EXPECT_GT(test::psnr(denoised(stack_params(), 3, others)[0], truth), single - 0.05);
 }
 
-// As a hand moves a camera: by whole pixels and parts of one, another way each time.
+// As a hand moves a camera: by whole pixels and parts of one.
 TEST(Stack, WhatMovedIsAveragedAllTheSame) {
   constexpr int32_t kWidth = 256, kHeight = 224;
-  const auto scene = [](double x, double y) {
-    double value = 128;
-    for (int32_t i = 1; i <= 12; ++i) {
-      const double angle = 2.4 * i, length = 4 + 2 * i;
-      const double along = std::cos(angle) * x + std::sin(angle) * y;
-      value += 1.5 * std::sqrt(length) * std::sin(6.2832 * along / length + 1.7 * i);
-    }
-    return value;
-  };
   for (const PixelFormat format : {kColour, PixelFormat{Component::kU16, 1}}) {
     const PixelFormat exact{Component::kFloat, format.channels};
     const TestImage still = test::noisy_picture(exact, kWidth, kHeight, 0);
@@ -159,7 +150,7 @@ TEST(Stack, WhatMovedIsAveragedAllTheSame) {
       for (int32_t y = 0; y < kHeight; ++y) {
         for (int32_t x = 0; x < kWidth; ++x) {
           for (int32_t c = 0; c < format.channels; ++c) {
-            const auto value = static_cast<float>(scene(x - 3.3 * z, y + 1.7 * z));
+            const auto value = static_cast<float>(128 + test::waves(x - 3.3 * z, y + 1.7 * z));
             layers[z].set(x, y, c, value + noisy.get(x, y, c) - still.get(x, y, c));
             if (z == 1) truth.set(x, y, c, value);
           }

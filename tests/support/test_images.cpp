@@ -64,6 +64,16 @@ TestImage noisy_picture(PixelFormat format, int32_t width, int32_t height, float
   return image;
 }
 
+double waves(double x, double y) {
+  double sum = 0;
+  for (int32_t i = 1; i <= 12; ++i) {
+    const double angle = 2.4 * i, length = 5 + 2.5 * i;
+    const double along = std::cos(angle) * x + std::sin(angle) * y;
+    sum += 2.0 * std::sqrt(length) * std::sin(6.2832 * along / length + 1.7 * i);
+  }
+  return sum;
+}
+
 float largest_difference(const TestImage& a, const TestImage& b) {
   float largest = 0;
   for (int32_t y = 0; y < a.height; ++y) {

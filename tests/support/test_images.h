@@ -32,6 +32,9 @@ struct TestImage {
 TestImage noisy_picture(PixelFormat format, int32_t width, int32_t height, float sigma,
                         uint32_t seed = 1, int32_t padding_bytes = 0);
 
+// Waves of many directions and lengths, about 0: a scene that is known between pixels, too.
+double waves(double x, double y);
+
 // The largest difference of two images over all components, in 8-bit steps.
 float largest_difference(const TestImage& a, const TestImage& b);
 // Peak signal-to-noise ratio over the colour components, peak 255; infinity when equal.

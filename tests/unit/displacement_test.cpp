@@ -19,24 +19,13 @@ using test::TestImage;
 constexpr int32_t kSide = 128;
 constexpr PixelFormat kFormat{Component::kFloat, 1};
 
-// Waves of many directions and lengths.
-double scene(double x, double y) {
-  double sum = 0;
-  for (int32_t i = 1; i <= 12; ++i) {
-    const double angle = 2.4 * i, length = 5 + 2.5 * i;
-    const double along = std::cos(angle) * x + std::sin(angle) * y;
-    sum += 2.0 * std::sqrt(length) * std::sin(6.2832 * along / length + 1.7 * i);
-  }
-  return sum;
-}
-
 SampleTile picture(double right, double down, float sigma, uint32_t seed, bool flat = false) {
   TestImage image(kFormat, kSide, kSide);
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
   for (int32_t y = 0; y < kSide; ++y) {
     for (int32_t x = 0; x < kSide; ++x) {
-      const double value = 120 + (flat ? 0 : scene(x - right, y - down));
+      const double value = 120 + (flat ? 0 : test::waves(x - right, y - down));
       image.set(x, y, 0, static_cast<float>(value) + sigma * normal(random));
     }
   }

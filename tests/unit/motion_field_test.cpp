@@ -23,17 +23,6 @@ constexpr float kSigma = 12;
 constexpr float kLevels[2] = {kSigma / 2, kSigma / 4};
 constexpr Rect kAll{0, 0, kWidth, kHeight};
 
-// Waves of many directions and lengths.
-double scene(double x, double y) {
-  double sum = 0;
-  for (int32_t i = 1; i <= 12; ++i) {
-    const double angle = 2.4 * i, length = 5 + 2.5 * i;
-    const double along = std::cos(angle) * x + std::sin(angle) * y;
-    sum += 2.0 * std::sqrt(length) * std::sin(6.2832 * along / length + 1.7 * i);
-  }
-  return sum;
-}
-
 using Motion = Offset (*)(int32_t x);
 
 TestImage picture(Motion motion, float sigma, uint32_t seed, double contrast = 1) {
@@ -43,7 +32,7 @@ TestImage picture(Motion motion, float sigma, uint32_t seed, double contrast = 1
   for (int32_t y = 0; y < kHeight; ++y) {
     for (int32_t x = 0; x < kWidth; ++x) {
       const Offset by = motion(x);
-      const double value = 120 + contrast * scene(x - double{by.right}, y - double{by.down});
+      const double value = 120 + contrast * test::waves(x - double{by.right}, y - double{by.down});
       image.set(x, y, 0, static_cast<float>(value) + sigma * normal(random));
     }
   }

@@ -74,10 +74,10 @@ void weigh_line(const Taps& taps, const float* in, ptrdiff_t step, int32_t count
 }
 
 void displace_block(const Planes& layer, const Offset& offset, const Rect& to, Planes& moved) {
-  static const std::array<Taps, kParts> kAll = all_taps();
+  static const std::array<Taps, kParts> all = all_taps();
   const Step right = step_of(offset.right), down = step_of(offset.down);
-  const Taps& across = kAll[static_cast<size_t>(right.part)];
-  const Taps& along = kAll[static_cast<size_t>(down.part)];
+  const Taps& across = all[static_cast<size_t>(right.part)];
+  const Taps& along = all[static_cast<size_t>(down.part)];
   const Rect from{to.x + right.whole - kBefore, to.y + down.whole - kBefore, to.width + kTaps - 1,
                   to.height + kTaps - 1};
   Block pixels, lines;
