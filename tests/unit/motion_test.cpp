@@ -19,17 +19,6 @@ using test::TestImage;
 constexpr int32_t kSide = 128;
 constexpr PixelFormat kFormat{Component::kFloat, 1};
 
-// Waves of many directions and lengths, displaced by parts of a pixel.
-double scene(double x, double y) {
-  double sum = 0;
-  for (int32_t i = 1; i <= 12; ++i) {
-    const double angle = 2.4 * i, length = 4 + 2.5 * i;
-    const double along = std::cos(angle) * x + std::sin(angle) * y;
-    sum += 2.0 * std::sqrt(length) * std::sin(6.2832 * along / length + 1.7 * i);
-  }
-  return sum;
-}
-
 struct Layer {
   double right = 0, down = 0;  // displacement, pixels
   double brighter = 0;
@@ -44,7 +33,7 @@ TestImage picture(const Layer& layer, int32_t width = kSide) {
   std::normal_distribution<float> normal;
   for (int32_t y = 0; y < kSide; ++y) {
     for (int32_t x = 0; x < width; ++x) {
-      const double value = scene(x - layer.right, y - layer.down);
+      const double value = test::waves(x - layer.right, y - layer.down);
       const float more = layer.in_texture && value > 0 ? 5.0f : 1.0f;
       const auto clean = static_cast<float>(120 + value + layer.brighter);
       image.set(x, y, 0, clean + more * layer.sigma * normal(random));

@@ -219,6 +219,11 @@ void over_rows(const Rect& rect, ThreadPool& pool, const std::function<void(int3
 
 }  // namespace
 
+AbiTile source_tile(const ConstImage& image) {
+  return {image.width, image.height,    image.rect, image.rect,
+          image.data,  image.row_bytes, nullptr,    0};
+}
+
 Planes planes_from_pixels(const Plan& plan, const AbiTile& tile, const Rect& rect,
                           ThreadPool& pool) {
   const ConstImage image = source_image(plan, tile);

@@ -8,6 +8,9 @@
 
 namespace grainless {
 
+// All that an image holds, to be read.
+AbiTile source_tile(const ConstImage& image);
+
 // Planes over rect, which lies in tile.in, of colours over plan.corners, bent by plan.bend. An
 // invalid pixel (transparent, not within plan.valid) becomes, plane by plane, the mean of the valid
 // pixels within kFillRadius, or plan.hidden without any: what a host left under transparent pixels

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "displaced.h"
@@ -20,11 +22,6 @@ namespace grainless {
 namespace {
 
 constexpr int32_t kTileWidth = 512, kTileHeight = 128;
-
-AbiTile tile_of(const ConstImage& image) {
-  return {image.width, image.height,    image.rect, image.rect,
-          image.data,  image.row_bytes, nullptr,    0};
-}
 
 // out[x] = sum of in[x .. x + count - 1]: runs of 1, 2, 4, … are added once for all, in the same
 // order everywhere. `in` holds width + count - 1 values and is used up.
@@ -97,22 +94,24 @@ class Motion {
     };
     const MotionLevels own = levels(z);
     const int32_t end = std::min(source.count, z + plan.depth + 1);
+    fields_.resize(static_cast<size_t>(end - first_));
     for (int32_t l = first_; l < end; ++l) {
-      fields_.push_back(l == z ? MotionField()
-                               : find_motion(own, levels(l), plan.motion_sigma, part, pool));
+      if (l == z) continue;
+      MotionField field = find_motion(own, levels(l), plan.motion_sigma, part, pool);
+      if (!field.is_zero()) fields_[static_cast<size_t>(l - first_)] = std::move(field);
     }
   }
 
   // None where nothing moved.
   const MotionField* of(int32_t z) const {
     if (fields_.empty()) return nullptr;
-    const MotionField& field = fields_[static_cast<size_t>(z - first_)];
-    return field.is_zero() ? nullptr : &field;
+    const std::optional<MotionField>& field = fields_[static_cast<size_t>(z - first_)];
+    return field ? &*field : nullptr;
   }
 
  private:
   const int32_t first_;
-  std::vector<MotionField> fields_;
+  std::vector<std::optional<MotionField>> fields_;
 };
 
 // One thread's tile of one layer.
@@ -137,7 +136,7 @@ class Tile {
     return {0, 0, level_size(layer(z_).width, level), level_size(layer(z_).height, level)};
   }
   Planes load(int32_t z, const Rect& rect) {
-    return planes_from_pixels(pixels_, tile_of(layer(z)), rect, serial_);
+    return planes_from_pixels(pixels_, source_tile(layer(z)), rect, serial_);
   }
   Planes load_moved(int32_t z);
 

@@ -323,8 +323,7 @@ MotionLevels motion_levels(const Plan& pixels, const ConstImage& layer, const Re
   levels.quarter = Planes(1, intersect(wanted, quarter));
   levels.half = Planes(1, intersect(doubled(levels.quarter.rect()), half));
   const Rect& all = levels.half.rect();
-  const AbiTile tile{layer.width, layer.height,    layer.rect, layer.rect,
-                     layer.data,  layer.row_bytes, nullptr,    0};
+  const AbiTile tile = source_tile(layer);
   for (int32_t y = all.y; y < all.bottom(); y += kRows) {
     const Rect strip = intersect({all.x, y, all.width, kRows}, all);
     const Planes full = planes_from_pixels(pixels, tile, intersect(doubled(strip), image), pool);

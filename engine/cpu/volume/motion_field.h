@@ -41,7 +41,6 @@ MotionLevels motion_levels(const Plan& pixels, const ConstImage& layer, const Re
 // Offsets of the blocks that hold any pixel of a rectangle.
 class MotionField {
  public:
-  MotionField() = default;
   explicit MotionField(const Rect& rect);
 
   // Of the block that holds the pixel.
