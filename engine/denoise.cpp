@@ -21,9 +21,12 @@
 #include "engine/noise/picture_range.h"
 #include "engine/noise/volume_noise.h"
 #include "engine/params/params.h"
+#include "engine/plan/fusion_plan.h"
 #include "engine/plan/make_plan.h"
 #include "engine/plan/make_volume_plan.h"
+#include "lone_layers.h"
 #include "mean_shares.h"
+#include "registration.h"
 #include "sentence.h"
 #include "stack.h"
 #include "stack_trial.h"
@@ -261,7 +264,8 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
   // What layers differ by may be taken out of them though each alone shows no noise.
   const bool fused =
       noise->between.known && fuses_anything(request.stack_plan().fusion, given->detail < 100);
-  report.changed = fused || !changes_nothing(*given, *noise);
+  const bool lone = noise->lone && !changes_nothing(*given, told_noise(*noise));
+  report.changed = fused || lone || !changes_nothing(*given, *noise);
   if (!report.changed) {
     report.note = noisy ? sentence("these settings remove nothing")
                         : sentence("little or no noise was found");
@@ -390,7 +394,6 @@ Status Engine::denoise_volume(const Params& params, int32_t depth,
 }
 
 std::vector<int32_t> measured_layers(int32_t count) {
-  constexpr int32_t kMeasuredLayers = 9;
   const int32_t measured = std::min(count, kMeasuredLayers);
   std::vector<int32_t> layers;
   for (int32_t i = 0; i < measured; ++i) {
@@ -419,11 +422,21 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
     noise = estimate_volume_noise(measured, static_cast<NoiseKind>(params.noise), impl_->pool,
                                   callbacks);
     noise.range = picture_range(measured);
+    const bool all = measured.size() == layers.size();
+    if (all && follows_motion(noise)) register_layers(measured, impl_->pool, callbacks, noise);
     // Both look at parts, whose middle is not the layer's.
     if (noise.corners.enabled == 0) {
       measure_mean_shares(measured, impl_->pool, callbacks, impl_->on_the_processor(), noise);
-      try_ways(measured, measured.size() == layers.size(), impl_->pool, callbacks,
-               impl_->volumes_on_the_processor(), noise);
+      try_ways(measured, all, impl_->pool, callbacks, impl_->volumes_on_the_processor(), noise);
+    }
+    if (all) {
+      const auto measure = [&](const ConstImage& layer) {
+        const PictureRange range = picture_range({&layer, 1});
+        return measured_noise(whole_sample(layer, range, impl_->pool, callbacks), layer.rect, range,
+                              static_cast<NoiseKind>(params.noise), impl_->pool,
+                              {callbacks.cancel, {}});
+      };
+      find_lone_layers(measured, impl_->pool, callbacks, measure, noise);
     }
     noise = grainless::asked_noise(params, noise);
   });

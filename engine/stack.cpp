@@ -47,6 +47,8 @@ class Layer {
   void run(float detail, const Callbacks& callbacks, const RunPicture& run);
 
  private:
+  void run_alone(const NoiseModel& noise, float detail, const Callbacks& callbacks,
+                 const RunPicture& run) const;
   FloatPicture fuse(const Callbacks& callbacks);
   Rect where(int32_t run) const;
   void lead_back(double count, const FloatPicture& mean, Planes& filtered) const;
@@ -127,7 +129,18 @@ void Layer::mix(int32_t run, const Planes& planes) {
   }
 }
 
+void Layer::run_alone(const NoiseModel& noise, float detail, const Callbacks& callbacks,
+                      const RunPicture& run) const {
+  if (changes_nothing(stack_.params, noise)) return copy_pixels(own_, target_);
+  Plan plan = lone_plan(stack_, own_.format, noise);
+  plan.detail = detail;
+  run(plan, own_, target_, callbacks);
+}
+
 void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run) {
+  if (const NoiseModel* lone = lone_noise(stack_.noise, z_)) {
+    return run_alone(*lone, detail, callbacks, run);
+  }
   const FloatPicture picture =
       fuse({callbacks.cancel, [&](double fraction) { callbacks.report(kFusionShare * fraction); }});
   result_ = Planes(stack_.fusion.channels, target_.rect);

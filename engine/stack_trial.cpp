@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "engine/cpu/frame/pixel_planes.h"
@@ -10,6 +11,7 @@
 #include "engine/params/params.h"
 #include "engine/plan/fusion_plan.h"
 #include "float_picture.h"
+#include "registration.h"
 
 namespace grainless {
 namespace {
@@ -108,6 +110,7 @@ bool can_try(std::span<const ConstImage> layers, const NoiseModel& noise) {
 // That of the first pictures.
 NoiseModel recorrupted(const NoiseModel& noise) {
   NoiseModel more = noise;
+  more.places = {};  // what is looked at is brought together
   for (auto& level : more.sigma) {
     for (float& sigma : level) sigma *= static_cast<float>(std::hypot(1.0, kRecorruption));
   }
@@ -122,7 +125,8 @@ class Trial {
       : first_(std::max(0, z - kReach)), at_(z - first_), pool_(pool) {
     const int32_t end = std::min(static_cast<int32_t>(layers.size()), z + kReach + 1);
     for (int32_t l = first_; l < end; ++l) {
-      parts_.push_back(two_pictures(part_of(layers[l], tile), noise, seed_of(l, tile), pool));
+      const SampleTile there = placed_tile(noise.places, z, l, tile, layers[l]);
+      parts_.push_back(two_pictures(part_of(layers[l], there), noise, seed_of(l, tile), pool));
     }
     for (const TwoPictures& part : parts_) sources_.push_back(part.first.image());
   }
@@ -168,6 +172,10 @@ class Trial {
   std::vector<ConstImage> sources_;
 };
 
+double sum_of(const double (&distances)[kStackMethods]) {
+  return std::accumulate(distances, distances + kStackMethods, 0.0);
+}
+
 }  // namespace
 
 void try_ways(std::span<const ConstImage> layers, bool all, ThreadPool& pool,
@@ -185,10 +193,14 @@ void try_ways(std::span<const ConstImage> layers, bool all, ThreadPool& pool,
   const std::vector<SampleTile> tiles = sample_tiles(one.width, one.height, kTiles);
   const size_t trials = std::min<size_t>(kTiles, tiles.size() * layers.size());
   double averaged[kStackMethods] = {}, alone[kStackMethods] = {}, searched = 0;
-  double as_they_are[kStackMethods] = {};
+  double as_they_are[kStackMethods] = {}, brought[kStackMethods] = {};
+  const bool placed = follows && noise.places.count > 0;
+  NoiseModel here = noise;
+  here.places = {};
   for (size_t i = 0; i < trials; ++i) {  // tiles and layers take turns
     const auto z = static_cast<int32_t>((i + i / tiles.size()) % layers.size());
-    const Trial trial(layers, z, tiles[i % tiles.size()], noise, pool);
+    const SampleTile& tile = tiles[i % tiles.size()];
+    const Trial trial(layers, z, tile, here, pool);
     for (int32_t m = 0; m < kStackMethods; ++m) {
       averaged[m] += trial.distance(static_cast<Method>(m), average, run, quiet);
       if (follows) {
@@ -196,7 +208,18 @@ void try_ways(std::span<const ConstImage> layers, bool all, ThreadPool& pool,
       }
       alone[m] += trial.distance_alone(static_cast<Method>(m), average, run, quiet);
     }
+    if (placed) {
+      const Trial together(layers, z, tile, noise, pool);
+      for (int32_t m = 0; m < kStackMethods; ++m) {
+        brought[m] += together.distance(static_cast<Method>(m), average, run, quiet);
+      }
+    }
     if (all) searched += trial.distance(Method::kNlm, search, run, quiet);
+  }
+  if (placed && sum_of(brought) < sum_of(averaged)) {
+    std::copy_n(brought, kStackMethods, averaged);
+  } else {
+    noise.places = {};
   }
   for (int32_t m = 0; m < kStackMethods; ++m) {
     noise.unfollowed[m] = follows && as_they_are[m] < averaged[m];

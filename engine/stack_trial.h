@@ -26,10 +26,11 @@ namespace grainless {
 using RunVolume = std::function<void(const Params& params, int32_t depth, const NoiseModel& noise,
                                      const VolumePixels& pixels, const Callbacks& callbacks)>;
 
-// Sets noise.apart and noise.unfollowed, and noise.nlm_way where `all` layers of the stack are
-// there, by parts of layers, which are whole, where their noise is surely measured, white and about
-// as strong at every brightness. `run` filters the parts: on the processor, that the result is the
-// same on any machine.
+// Sets noise.apart and noise.unfollowed, takes noise.places back where layers are better followed
+// from where they are (fences repeat themselves), and sets noise.nlm_way where `all` layers of the
+// stack are there, by parts of layers, which are whole, where their noise is surely measured, white
+// and about as strong at every brightness. `run` filters the parts: on the processor, that the
+// result is the same on any machine.
 void try_ways(std::span<const ConstImage> layers, bool all, ThreadPool& pool,
               const Callbacks& callbacks, const RunVolume& run, NoiseModel& noise);
 

@@ -11,8 +11,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "engine/denoise.h"
 #include "engine/methods.h"
@@ -306,10 +310,11 @@ std::string module_text(const std::string& folder) {
   return status.ok() ? version : status.message();
 }
 
-// A model crosses processes as its bytes, which another version of the engine would read otherwise,
-// and what tells whether they are those that were written (Fowler, Noll and Vo's hash, 1a).
+// A model crosses processes as its bytes and those of lone layers, which another version of the
+// engine would read otherwise, and what tells whether they are those that were written (Fowler,
+// Noll and Vo's hash, 1a).
 using ModelState = std::tuple<std::string, nb::bytes, uint64_t>;
-static_assert(std::is_trivially_copyable_v<NoiseModel>);
+static_assert(std::is_trivially_copyable_v<NoiseNumbers>);
 
 uint64_t hash_of(const nb::bytes& bytes) {
   uint64_t hash = 14695981039346656037ull;
@@ -318,19 +323,48 @@ uint64_t hash_of(const nb::bytes& bytes) {
   return hash;
 }
 
+void append(const NoiseNumbers& numbers, std::string& bytes) {
+  bytes.append(reinterpret_cast<const char*>(&numbers), sizeof numbers);
+}
+
+// Of layers: a byte whether one is lone, and its numbers if so.
 ModelState model_state(const NoiseModel& noise) {
-  const nb::bytes bytes(&noise, sizeof noise);
+  std::string all;
+  append(noise, all);
+  if (noise.lone) {
+    for (const auto& layer : noise.lone->noise) {
+      all.push_back(layer ? 1 : 0);
+      if (layer) append(*layer, all);
+    }
+  }
+  const nb::bytes bytes(all.data(), all.size());
   return {GRAINLESS_VERSION, bytes, hash_of(bytes)};
+}
+
+// The next numbers of the bytes, which are taken off.
+NoiseModel next_model(std::string_view& bytes) {
+  NoiseNumbers numbers;
+  if (bytes.size() < sizeof numbers) throw nb::value_error("this noise model is damaged");
+  std::memcpy(&numbers, bytes.data(), sizeof numbers);
+  bytes.remove_prefix(sizeof numbers);
+  return {numbers, nullptr};
 }
 
 void set_model_state(NoiseModel& noise, const ModelState& state) {
   const auto& [version, bytes, hash] = state;
-  if (version != GRAINLESS_VERSION || bytes.size() != sizeof noise || hash != hash_of(bytes)) {
+  if (version != GRAINLESS_VERSION || hash != hash_of(bytes)) {
     throw nb::value_error("this noise model is damaged or comes from another version of grainless");
   }
-  NoiseModel read;
-  std::memcpy(&read, bytes.data(), sizeof read);
-  new (&noise) NoiseModel(read);
+  std::string_view left(bytes.c_str(), bytes.size());
+  NoiseModel read = next_model(left);
+  LoneLayers lone;
+  while (!left.empty()) {
+    const bool is_lone = left.front() != 0;
+    left.remove_prefix(1);
+    lone.noise.push_back(is_lone ? std::optional(next_model(left)) : std::nullopt);
+  }
+  if (!lone.noise.empty()) read.lone = std::make_shared<const LoneLayers>(std::move(lone));
+  new (&noise) NoiseModel(std::move(read));
 }
 
 void bind_model(nb::module_& module) {

@@ -54,11 +54,6 @@ inline Rect doubled(const Rect& r) {
   return {2 * r.x, 2 * r.y, 2 * r.width, 2 * r.height};
 }
 
-inline Rect bounds(const Rect& a, const Rect& b) {
-  const int32_t x = std::min(a.x, b.x), y = std::min(a.y, b.y);
-  return {x, y, std::max(a.right(), b.right()) - x, std::max(a.bottom(), b.bottom()) - y};
-}
-
 // How many of the plan's levels an image of that size has: all but those smaller than a patch.
 inline int32_t pyramid_levels(const Plan& plan, int32_t width, int32_t height) {
   const int32_t smallest = std::max(plan.smallest, kSmallestLevel);

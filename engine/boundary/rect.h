@@ -29,6 +29,12 @@ inline Rect intersect(const Rect& a, const Rect& b) {
           std::max(0, std::min(a.bottom(), b.bottom()) - y)};
 }
 
+// The smallest that holds both.
+inline Rect bounds(const Rect& a, const Rect& b) {
+  const int32_t x = std::min(a.x, b.x), y = std::min(a.y, b.y);
+  return {x, y, std::max(a.right(), b.right()) - x, std::max(a.bottom(), b.bottom()) - y};
+}
+
 inline Rect expand(const Rect& r, int32_t by) {
   return {r.x - by, r.y - by, r.width + 2 * by, r.height + 2 * by};
 }

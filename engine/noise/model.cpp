@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "engine/boundary/pixel_math.h"
+#include "engine/boundary/pyramid.h"
 #include "engine/sentence.h"
 
 namespace grainless {
@@ -84,18 +87,62 @@ void reduce(const Sigma& sigma, int32_t known, int32_t reduction, Sigma& reduced
   }
 }
 
+LayerPlaces places_at_level(LayerPlaces places, int32_t reduction) {
+  places.width = level_size(places.width, reduction);
+  places.height = level_size(places.height, reduction);
+  for (Similarity& place : places.of) place.by /= static_cast<double>(1 << reduction);
+  return places;
+}
+
 }  // namespace
 
 NoiseModel noise_at_level(const NoiseModel& noise, int32_t reduction) {
   NoiseModel reduced = noise;
+  reduced.reduction += reduction;
   reduced.levels = std::max(1, noise.levels - reduction);
   reduce(noise.sigma, noise.levels, reduction, reduced.sigma);
   reduce(noise.alone.sigma, noise.levels, reduction, reduced.alone.sigma);
   reduce(noise.between.sigma, kBetweenLevels, reduction, reduced.between.sigma);
+  reduced.places = places_at_level(noise.places, reduction);
+  if (!noise.lone) return reduced;
+  LoneLayers lone = *noise.lone;
+  for (auto& layer : lone.noise) {
+    if (layer) layer = noise_at_level(*layer, reduction);
+  }
+  reduced.lone = std::make_shared<const LoneLayers>(std::move(lone));
   return reduced;
 }
 
+const NoiseModel* lone_noise(const NoiseModel& stack, int32_t layer) {
+  if (!stack.lone || static_cast<size_t>(layer) >= stack.lone->noise.size()) return nullptr;
+  const auto& noise = stack.lone->noise[static_cast<size_t>(layer)];
+  return noise ? &*noise : nullptr;
+}
+
+namespace {
+
+bool holds_more(const NoiseModel& one, const NoiseModel& other) {
+  return one.sigma[0][0] > other.sigma[0][0];
+}
+
+// Of a stack with lone layers.
+NoiseModel strongest(const NoiseModel& noise) {
+  const NoiseModel* most = &noise;
+  bool all = true;
+  for (const auto& layer : noise.lone->noise) {
+    all = all && layer;
+    if (layer && holds_more(*layer, *most)) most = &*layer;
+  }
+  if (!all) return *most;
+  return **std::max_element(
+      noise.lone->noise.begin(), noise.lone->noise.end(),
+      [](const auto& one, const auto& other) { return holds_more(*other, *one); });
+}
+
+}  // namespace
+
 NoiseModel told_noise(const NoiseModel& noise) {
+  if (noise.lone) return strongest(noise);
   const auto* sigma = noise.sigma[0];
   const bool none = std::all_of(sigma, sigma + noise.channels, [](float s) { return s <= 0; });
   if (!noise.between.known || !none) return noise;

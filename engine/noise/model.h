@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/boundary/corner_gain.h"
 #include "engine/boundary/pixels.h"
 #include "engine/boundary/tone_bend.h"
+#include "similarity.h"
 
 namespace grainless {
 
@@ -100,9 +104,10 @@ struct EvenNoise {
 // orthonormal luma/chroma space (engine/boundary/pixel_math.h: white RGB noise has the same sigma
 // in all three) and a level of resolution. White noise halves from level to level when a level is
 // the mean of 2 × 2 pixels of the one before.
-struct NoiseModel {
-  int32_t channels = 0;  // 1 or 3
-  int32_t levels = 0;    // how many rows of sigma are known; at least 1
+struct NoiseNumbers {
+  int32_t channels = 0;   // 1 or 3
+  int32_t levels = 0;     // how many rows of sigma are known; at least 1
+  int32_t reduction = 0;  // by which the resolution was halved since it was measured
   float sigma[kMaxLevels][kMaxChannels] = {};
   // False: demosaicing, noise reduction or JPEG took the finest detail out of the noise.
   bool white[kMaxChannels] = {true, true, true};
@@ -145,7 +150,22 @@ struct NoiseModel {
   bool apart[kStackMethods] = {};
   // Layers as they are come nearer to it than those whose motion is followed.
   bool unfollowed[kStackMethods] = {};
+  LayerPlaces places;  // of a stack whose layers lie far from each other (engine/registration.h)
 };
+
+struct LoneLayers;
+
+struct NoiseModel : NoiseNumbers {
+  std::shared_ptr<const LoneLayers> lone;  // of a stack in which some layer is (lone_layers.h)
+};
+
+// Layers of a stack that show next to nothing that others do, and what each of them holds.
+struct LoneLayers {
+  std::vector<std::optional<NoiseModel>> noise;  // of each layer, all of them; none: it isn't lone
+};
+
+// The noise of a layer that is denoised as a picture of its own; null of one that isn't.
+const NoiseModel* lone_noise(const NoiseModel& stack, int32_t layer);
 
 // Measured for sure, and white in all channels.
 bool surely_white(const NoiseModel& noise);
@@ -162,7 +182,7 @@ NoiseModel noise_at_level(const NoiseModel& noise, int32_t reduction);
 float in_corners(const NoiseModel& noise);
 
 // What to say of the noise that is taken out of layers: of those that show none alone and are
-// averaged all the same, what they differ by.
+// averaged all the same, what they differ by; where lone ones hold more noise, that.
 NoiseModel told_noise(const NoiseModel& noise);
 
 inline NoiseModel white_noise(int32_t channels, float sigma) {

@@ -35,8 +35,9 @@ bool is_even(const NoiseModel& noise) {
 }  // namespace
 
 bool follows_motion(const NoiseModel& noise) {
+  const float sigma = std::ldexp(noise.sigma[0][0], noise.reduction);
   return !noise.between.known && noise.confidence == Confidence::kMeasured &&
-         noise.sigma[0][0] >= kLeastFollowed;
+         sigma >= kLeastFollowed;
 }
 
 LayerDifference told_apart_by(const NoiseModel& noise) {
@@ -70,6 +71,7 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
   for (int32_t t = 0; t < kNoiseTones; ++t) plan.tones[t] = 1 / apart.tones[t];
   plan.follows =
       follows_motion(noise) && plan.depth > 0 && !(tried && noise.unfollowed[params.method]);
+  if (plan.follows) plan.places = noise.places;
   plan.followed_share = static_cast<float>(still || is_even(noise) ? 1 : kFollowedShare);
   const double counted = still && !noise.between.in_sharpness ? kStillShare : 1;
   for (int32_t c = 0; c < channels; ++c) {

@@ -42,9 +42,9 @@ inline constexpr FusionTest kFusionTests[] = {
 inline constexpr int32_t kFusionMargin = 8;
 inline constexpr int32_t kRepeatRadius = 3;
 
-// What of a layer moves is found up to so far away along either axis, in whole pixels; with what is
-// left for finer resolutions it is displaced by no more than kMotionMost, and that depends on what
-// lies within kMotionReach.
+// What of a layer moves is found up to so far away along either axis, in whole pixels, from where
+// the layers' places say that it is; with what is left for finer resolutions it is displaced from
+// there by no more than kMotionMost, and that depends on what lies within kMotionReach.
 inline constexpr int32_t kMotionSearch = 16, kMotionMost = 24, kMotionReach = 175;
 
 // What tells layers apart, of a level 0..kFusionLevels - 1 and a channel, and of a tone.
@@ -73,11 +73,12 @@ struct FusionPlan {
   bool follows;           // what moves
   float followed_share;   // of D that counts where all round a pixel moves as it does
   float motion_sigma[2];  // luma's noise at a half and a quarter of the resolution
+  LayerPlaces places;     // as in NoiseModel
 
   // Pixels round one that its weights depend on in a layer that stands still: the margin, and the
   // rest of its own pixel there.
   int32_t still_reach() const { return ((kFusionMargin + 1) << (levels - 1)) - 1; }
-  int32_t reach() const { return still_reach() + (follows ? kMotionReach : 0); }
+  int32_t reach() const { return still_reach() + (follows ? kMotionReach + places.far : 0); }
 };
 
 // params must be valid.

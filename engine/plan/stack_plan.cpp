@@ -38,7 +38,7 @@ double between(double from, double to, double part) {
 
 bool fuses_stack(const Params& params, const NoiseModel& noise) {
   if (method_row(params.method).stack == StackWay::kFusion || noise.between.known) return true;
-  if (noise.corners.enabled != 0) return true;
+  if (noise.corners.enabled != 0 || noise.lone) return true;
   if (noise.nlm_way != NlmWay::kUntold) return noise.nlm_way == NlmWay::kAverage;
   const bool measured = params.auto_sigma || noise.between.instead;
   const bool surely_measured = measured && noise.confidence == Confidence::kMeasured;
@@ -64,6 +64,7 @@ NoiseModel asked_noise(const Params& params, const NoiseModel& measured) {
   std::copy_n(measured.apart, kStackMethods, noise.apart);
   std::copy_n(measured.unfollowed, kStackMethods, noise.unfollowed);
   std::copy_n(measured.means, kStackMethods, noise.means);
+  noise.places = measured.places;
   return noise;
 }
 
@@ -81,6 +82,11 @@ StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
     for (int32_t i = 0; i <= last_run(layers); ++i) {
       stack.halo = std::max(stack.halo, left_plan(stack, run_count(i, layers)).halo);
     }
+  }
+  if (!noise.lone) return stack;
+  for (const auto& layer : noise.lone->noise) {
+    if (!layer) continue;
+    stack.halo = std::max(stack.halo, lone_plan(stack, averaged_format(stack), *layer).halo);
   }
   return stack;
 }
@@ -111,6 +117,10 @@ NoiseModel left_noise(const StackPlan& stack, double count) {
 
 Plan left_plan(const StackPlan& stack, double count) {
   return make_plan(stack.params, averaged_format(stack), left_noise(stack, count));
+}
+
+Plan lone_plan(const StackPlan& stack, PixelFormat format, const NoiseModel& lone) {
+  return make_plan(stack.params, format, lone);
 }
 
 float share_of_noise(const StackPlan& stack, double count, int32_t channel) {

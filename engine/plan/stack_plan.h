@@ -25,7 +25,7 @@ struct StackPlan {
 // layers that are known to stand still, since then nothing finds more noise than their mean
 // removes; of others it takes what was found to be better (engine/stack_trial.h), or, where that
 // can't be tried, averages frames in colour, which come from cameras, where their noise is sure
-// (docs/quality.md). Corners of noise are known to what averages alone.
+// (docs/quality.md). Corners of noise, and lone layers, are known to what averages alone.
 bool fuses_stack(const Params& params, const NoiseModel& noise);
 
 // What params ask for of a stack whose noise was measured, as with an automatic sigma: of one that
@@ -47,6 +47,9 @@ double run_count(int32_t run, int32_t layers);
 // What is left in a mean of `count` independent layers: its noise, and the picture filter's plan.
 NoiseModel left_noise(const StackPlan& stack, double count);
 Plan left_plan(const StackPlan& stack, double count);
+
+// The plan of a layer that is denoised as a picture of its own.
+Plan lone_plan(const StackPlan& stack, PixelFormat format, const NoiseModel& lone);
 
 // How much of what the filter takes out of such a mean is taken (NoiseModel::means).
 float share_of_noise(const StackPlan& stack, double count, int32_t channel);

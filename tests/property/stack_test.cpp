@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "engine/denoise.h"
+#include "engine/noise/similarity.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -137,6 +139,67 @@ TEST(Stack, LayersThatMovedTakeNothingFromOneAlone) {
   EXPECT_GT(test::psnr(denoised(stack_params(), 3, others)[0], truth), single - 0.05);
 }
 
+// A scene that is known between pixels, with noise of sigma.
+TestImage of_scene(PixelFormat format, int32_t width, int32_t height, const Similarity& by,
+                   float sigma, uint32_t seed) {
+  const PixelFormat exact{Component::kFloat, format.channels};
+  const TestImage still = test::noisy_picture(exact, width, height, 0);
+  const TestImage noisy = test::noisy_picture(exact, width, height, sigma, seed);
+  TestImage image(format, width, height);
+  for (int32_t y = 0; y < height; ++y) {
+    for (int32_t x = 0; x < width; ++x) {
+      const PicturePoint at = point_of(x, y, width, height), from = at + inverse(by).at(at);
+      const double value = 128 + test::waves(from.real(), from.imag()) +
+                           2 * test::waves(from.real() / 8, from.imag() / 8);
+      for (int32_t c = 0; c < format.channels; ++c) {
+        const float noise = sigma > 0 ? noisy.get(x, y, c) - still.get(x, y, c) : 0;
+        image.set(x, y, c, static_cast<float>(value) + noise);
+      }
+    }
+  }
+  return image;
+}
+
+TEST(Stack, WhatLiesFarAwayIsAveragedAllTheSame) {
+  constexpr int32_t kWidth = 448, kHeight = 384;
+  const Similarity by[] = {{}, {{36, -21}, {0, 0.006}}, {{-12, -47}, {0, -0.004}}};
+  for (const PixelFormat format : {kColour, PixelFormat{Component::kU16, 1}}) {
+    Stack layers;
+    for (uint32_t z = 0; z < 3; ++z) {
+      layers.push_back(of_scene(format, kWidth, kHeight, by[z], kSigma, 5 + z));
+    }
+    Params params;
+    params.quality = static_cast<int32_t>(Quality::kFast);
+    const Stack results = denoised(params, 2, layers);
+    for (size_t z = 0; z < 3; ++z) {
+      const TestImage truth = of_scene(format, kWidth, kHeight, by[z], 0, 1);
+      const double single = test::psnr(alone(params, layers[z]), truth);
+      EXPECT_GT(test::psnr(results[z], truth), single + 0.7) << z;
+    }
+  }
+}
+
+// Slides, exposures in a row: nothing is averaged, and each has noise of its own.
+TEST(Stack, PicturesOfTheirOwnAreDenoisedAsSuch) {
+  Stack layers;
+  for (uint32_t z = 0; z < 3; ++z) {
+    const double far = 5000.0 * z;
+    layers.push_back(
+        of_scene(kColour, 224, 192, {{far, -far}, {}}, 4 + 9 * static_cast<float>(z), 7 + z));
+  }
+  for (const Method method : {Method::kBm3d, Method::kNlm}) {
+    Params params;
+    params.method = static_cast<int32_t>(method);
+    params.quality = static_cast<int32_t>(Quality::kNormal);
+    params.impulse = static_cast<int32_t>(ImpulseWay::kOff);
+    params.detail = 10;
+    const Stack results = denoised(params, 2, layers);
+    for (size_t z = 0; z < 3; ++z) {
+      EXPECT_EQ(test::largest_difference(results[z], alone(params, layers[z])), 0) << z;
+    }
+  }
+}
+
 // As a hand moves a camera: by whole pixels and parts of one.
 TEST(Stack, WhatMovedIsAveragedAllTheSame) {
   constexpr int32_t kWidth = 256, kHeight = 224;
@@ -250,67 +313,78 @@ TEST(Stack, ThreadsDoNotMatter) {
 }
 
 // What a preview asks for, from no more than volume_source() of it.
-TEST(Stack, APartHasTheBitsOfTheWhole) {
+// Every box of a stack, of the layers as they are and, where `places` say so, far from each other.
+void expect_parts_have_the_bits_of_the_whole(PixelFormat format,
+                                             std::span<const Similarity> places) {
   Engine engine({"", 2});
-  for (const PixelFormat format : {kColour, PixelFormat{Component::kFloat, 2}}) {
-    const int32_t width = 280, height = 150, count = 4, depth = 2;
-    Stack layers = burst(format, count, width, height);
-    layers[3] = moved(layers[3], 5);
-    if (format.has_alpha()) {
-      for (TestImage& layer : layers) {
-        for (int32_t y = 20; y < 60; ++y) {
-          for (int32_t x = 30; x < 70; ++x) layer.set(x, y, format.channels - 1, 0);
-        }
+  const int32_t width = 280, height = 150, count = 4, depth = 2;
+  Stack layers = burst(format, count, width, height);
+  layers[3] = moved(layers[3], places.empty() ? 5 : 45);
+  if (format.has_alpha()) {
+    for (TestImage& layer : layers) {
+      for (int32_t y = 20; y < 60; ++y) {
+        for (int32_t x = 30; x < 70; ++x) layer.set(x, y, format.channels - 1, 0);
       }
     }
-    Params params = stack_params();
-    params.detail = 20;
-    NoiseModel noise = white_noise(format.colours(), kSigma);
-    noise.levels = 3;
-    for (int32_t c = 0; c < noise.channels; ++c) {
-      noise.sigma[1][c] = 0.6f * kSigma;
-      noise.sigma[2][c] = 0.4f * kSigma;
-      noise.white[c] = false;
-    }
-    const Stack whole = [&] {
-      Stack results = layers;
-      Report report;
-      const std::vector<ConstImage> sources = views(layers);
-      const std::vector<MutableImage> into = targets(results);
-      EXPECT_TRUE(engine
-                      .denoise_volume_part(params, depth, noise,
-                                           {{count, 0, sources}, {count, 0, into}}, {}, report)
+  }
+  Params params = stack_params();
+  params.detail = 20;
+  NoiseModel noise = white_noise(format.colours(), kSigma);
+  noise.places = {static_cast<int32_t>(places.size()), width, height, 520, {}};
+  std::copy(places.begin(), places.end(), noise.places.of);
+  noise.levels = 3;
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    noise.sigma[1][c] = 0.6f * kSigma;
+    noise.sigma[2][c] = 0.4f * kSigma;
+    noise.white[c] = false;
+  }
+  const Stack whole = [&] {
+    Stack results = layers;
+    Report report;
+    const std::vector<ConstImage> sources = views(layers);
+    const std::vector<MutableImage> into = targets(results);
+    EXPECT_TRUE(engine
+                    .denoise_volume_part(params, depth, noise,
+                                         {{count, 0, sources}, {count, 0, into}}, {}, report)
+                    .ok());
+    EXPECT_TRUE(report.changed);
+    return results;
+  }();
+  for (const Rect& rect : {Rect{93, 41, 50, 30}, Rect{0, 0, 9, 5}, Rect{279, 149, 1, 1}}) {
+    for (const int32_t z : {0, 2}) {
+      VolumeBox needed;
+      ASSERT_TRUE(engine
+                      .volume_source(params, depth, noise, {format, width, height, count},
+                                     {rect, z, 1}, needed)
                       .ok());
-      EXPECT_TRUE(report.changed);
-      return results;
-    }();
-    for (const Rect& rect : {Rect{93, 41, 50, 30}, Rect{0, 0, 9, 5}, Rect{279, 149, 1, 1}}) {
-      for (const int32_t z : {0, 2}) {
-        VolumeBox needed;
-        ASSERT_TRUE(engine
-                        .volume_source(params, depth, noise, {format, width, height, count},
-                                       {rect, z, 1}, needed)
-                        .ok());
-        std::vector<ConstImage> sources;
-        for (int32_t i = needed.first; i < needed.first + needed.layers; ++i) {
-          sources.push_back(layers[i].view(needed.rect));
-        }
-        TestImage part(format, width, height);
-        const MutableImage target = part.target(rect);
-        Report report;
-        const Status status = engine.denoise_volume_part(
-            params, depth, noise, {{count, needed.first, sources}, {count, z, {&target, 1}}}, {},
-            report);
-        ASSERT_TRUE(status.ok()) << status.message();
-        for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-          for (int32_t x = rect.x; x < rect.right(); ++x) {
-            for (int32_t c = 0; c < format.channels; ++c) {
-              ASSERT_EQ(part.get(x, y, c), whole[z].get(x, y, c)) << x << ", " << y;
-            }
+      std::vector<ConstImage> sources;
+      for (int32_t i = needed.first; i < needed.first + needed.layers; ++i) {
+        sources.push_back(layers[i].view(needed.rect));
+      }
+      TestImage part(format, width, height);
+      const MutableImage target = part.target(rect);
+      Report report;
+      const Status status = engine.denoise_volume_part(
+          params, depth, noise, {{count, needed.first, sources}, {count, z, {&target, 1}}}, {},
+          report);
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+        for (int32_t x = rect.x; x < rect.right(); ++x) {
+          for (int32_t c = 0; c < format.channels; ++c) {
+            ASSERT_EQ(part.get(x, y, c), whole[z].get(x, y, c)) << x << ", " << y;
           }
         }
       }
     }
+  }
+}
+
+TEST(Stack, APartHasTheBitsOfTheWhole) {
+  const Similarity places[] = {
+      {}, {{-31, 12}, {}}, {{400, 9}, {0, 0.2}}, {{45, 0.4}, {0.01, 0.02}}};
+  for (const PixelFormat format : {kColour, PixelFormat{Component::kFloat, 2}}) {
+    expect_parts_have_the_bits_of_the_whole(format, {});
+    expect_parts_have_the_bits_of_the_whole(format, places);
   }
 }
 

@@ -137,6 +137,7 @@ double psnr_of(const Stack& stack, const NoiseModel& noise, const Params& params
 
 double psnr_by(const Stack& stack, NoiseModel noise, NlmWay way) {
   noise.nlm_way = way;
+  noise.lone = nullptr;
   return psnr_of(stack, noise);
 }
 

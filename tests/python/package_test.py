@@ -315,6 +315,16 @@ class Running(WithFolder):
         self.assertEqual((model.corners, report["corners"]), (1, 1))
         np.testing.assert_array_equal(grainless.denoise(picture, model=model), result)
 
+    def test_a_stack_of_pictures_is_each_picture(self):
+        noise = np.random.default_rng(3).standard_normal((3, 160, 160, 3))
+        pictures = np.rint(np.clip([60 * i + 40 + (4 + 5 * i) * noise[i] for i in range(3)], 0, 255)).astype(np.uint8)
+        settings = {"method": "bm3d", "quality": "fast", "device": "cpu", "impulse": "off"}
+        model = pickle.loads(pickle.dumps(grainless.estimate(pictures, depth=2)))
+        result = grainless.denoise(pictures, model=model, depth=2, **settings)
+        np.testing.assert_array_equal(grainless.denoise(pictures, depth=2, **settings), result)
+        for picture, one in zip(pictures, result):
+            np.testing.assert_array_equal(grainless.denoise(picture, **settings), one)
+
     def test_a_damaged_model_is_refused(self):
         model = grainless.estimate(scene(90, 90, 3))
         version, data, told = model.__getstate__()

@@ -39,11 +39,15 @@ TestImage picture(Motion motion, float sigma, uint32_t seed, double contrast = 1
   return image;
 }
 
-MotionField field_of(const TestImage& own, const TestImage& other, const Rect& rect = kAll) {
+MotionField field_of(const TestImage& own, const TestImage& other, const Rect& rect = kAll,
+                     const Similarity& about = {}) {
   ThreadPool pool(2);
   const Plan plain = plain_pixels(kFormat);
-  return find_motion(motion_levels(plain, own.view(), rect, pool),
-                     motion_levels(plain, other.view(), rect, pool), kLevels, rect, pool);
+  const Rect area = motion_area(rect);
+  return find_motion(
+      motion_levels(plain, own.view(), area, pool),
+      motion_levels(plain, other.view(), moved_about(about, area, kWidth, kHeight), pool), about,
+      kLevels, rect, pool);
 }
 
 Offset none(int32_t) {
@@ -94,6 +98,23 @@ TEST(MotionField, WhatGoesByIsFoundBesideWhatStandsStill) {
             0.95);
 }
 
+TEST(MotionField, WhatLiesFarAwayIsFoundAboutItsPlace) {
+  const Motion far = [](int32_t x) {
+    return Offset{-61.25f + 0.01f * static_cast<float>(x), 40.5f};
+  };
+  const TestImage own = picture(none, kSigma, 1), other = picture(far, kSigma, 2);
+  const Similarity about{{-53, 36}, {}};
+  const MotionField field = field_of(own, other, kAll, about);
+  for (const int32_t x : {128, 256, 400, 560}) {
+    const Rect part{x, 48, 32, kHeight - 144};
+    const Offset wanted = far(x + 16 - 60);  // of what is shown there
+    EXPECT_GT(share_of(field, part, wanted, 0.4f), 0.9) << x;
+  }
+  const MotionField beyond = field_of(own, other, kAll, {{-2000, 400}, {}});
+  EXPECT_EQ(share_of(beyond, kAll, {-2000, 400}, 0), 1);
+  EXPECT_LT(share_of(field_of(own, other), {128, 48, 400, 300}, far(256), 4), 0.1);
+}
+
 TEST(MotionField, APartHasTheOffsetsOfTheWhole) {
   const Motion moved = [](int32_t x) { return Offset{0.02f * static_cast<float>(x) - 5, 3.4f}; };
   const TestImage own = picture(none, kSigma, 1), other = picture(moved, kSigma, 2);
@@ -105,9 +126,9 @@ TEST(MotionField, APartHasTheOffsetsOfTheWhole) {
        {Rect{0, 0, 1, 1}, Rect{313, 229, 40, 17}, Rect{620, 470, 20, 10}, Rect{200, 0, 90, 480}}) {
     // No more is held than is said to be needed.
     const Rect held = intersect(expand(rect, kMotionReach), kAll);
-    const MotionField part =
-        find_motion(motion_levels(plain, own.view(held), rect, pool),
-                    motion_levels(plain, other.view(held), rect, pool), kLevels, rect, pool);
+    const MotionField part = find_motion(
+        motion_levels(plain, own.view(held), motion_area(rect), pool),
+        motion_levels(plain, other.view(held), motion_area(rect), pool), {}, kLevels, rect, pool);
     for (int32_t y = rect.y; y < rect.bottom(); ++y) {
       for (int32_t x = rect.x; x < rect.right(); ++x) {
         ASSERT_EQ(part.at(x, y), whole.at(x, y)) << x << ", " << y;
@@ -129,14 +150,14 @@ TEST(MotionField, WhatIsDisplacedShowsTheSame) {
     return planes_from_pixels(plain, tile_of(image.view(), {}), rect, pool);
   };
   const Rect rect{37, 41, 300, 200};
-  const Planes result = displaced(planes(other, displaced_source(rect)), field, rect);
+  const Planes result = displaced(planes(other, displaced_source(field, rect, kAll)), field, rect);
   const Planes wanted = planes(own, rect);
   for (int32_t y = rect.y; y < rect.bottom(); ++y) {
     for (int32_t x = rect.x; x < rect.right(); ++x) {
       ASSERT_NEAR(*result.at(0, x, y), *wanted.at(0, x, y), 1.0f) << x << ", " << y;
     }
   }
-  EXPECT_EQ(pixels_under(field.at(100, 100), 100, 100), (Rect{97, 105, 2, 2}));
+  EXPECT_EQ(pixels_under(field.at(100, 100), {100, 100, 1, 1}), (Rect{97, 105, 2, 2}));
 }
 
 }  // namespace

@@ -51,5 +51,38 @@ TEST(NoiseAtLevel, TellsLayersApartAsItDoesAtFullResolution) {
   }
 }
 
+// Nor would a preview average less than the result does, or in other places.
+TEST(NoiseAtLevel, FollowsWhatMovesAsAtFullResolution) {
+  NoiseModel noise = white_noise(3, 5);
+  noise.places = {2, 901, 600, 90, {{}, {{44, -20}, {0, 0.01}}}};
+  ASSERT_TRUE(make_fusion_plan(Params(), 2, 3, noise).follows);
+  const FusionPlan quarter = make_fusion_plan(Params(), 2, 3, noise_at_level(noise, 2));
+  EXPECT_TRUE(quarter.follows);
+  EXPECT_EQ(quarter.places.width, 226);
+  EXPECT_EQ(quarter.places.height, 150);
+  const Similarity by = quarter.places.between(0, 1, 2, 226, 150);
+  EXPECT_EQ(by.by, PicturePoint(11, -5));
+  EXPECT_EQ(by.more, PicturePoint(0, 0.01));
+  EXPECT_TRUE(quarter.places.between(0, 1, 3, 226, 150).is_none());
+  EXPECT_FALSE(make_fusion_plan(Params(), 2, 3, white_noise(3, 1.25f)).follows);
+}
+
+TEST(LoneLayers, HaveTheirOwnNoiseAtAnyResolution) {
+  NoiseModel noise = white_noise(1, 6);
+  EXPECT_EQ(lone_noise(noise, 0), nullptr);
+  LoneLayers lone;
+  lone.noise = {white_noise(1, 3), std::nullopt, white_noise(1, 20)};
+  noise.lone = std::make_shared<const LoneLayers>(lone);
+  EXPECT_EQ(told_noise(noise).sigma[0][0], 20);
+  const NoiseModel half = noise_at_level(noise, 1);
+  EXPECT_EQ(lone_noise(half, 0)->sigma[0][0], 1.5f);
+  EXPECT_EQ(lone_noise(half, 1), nullptr);
+  EXPECT_EQ(lone_noise(half, 2)->sigma[0][0], 10);
+  EXPECT_EQ(lone_noise(half, 3), nullptr);
+  lone.noise = {white_noise(1, 3), white_noise(1, 2)};
+  noise.lone = std::make_shared<const LoneLayers>(lone);
+  EXPECT_EQ(told_noise(noise).sigma[0][0], 3);
+}
+
 }  // namespace
 }  // namespace grainless

@@ -6,8 +6,8 @@ burst_matrix.py OUT_DIR [IMAGES] [--photographs NAMES] [--place X Y] [--seed NUM
 [--before FILE] [--all] [--draw N]
 
 Bursts of four frames (--frames) of 384 x 384 pixels (--side) of Kodak24's photographs, by simulated cameras (camera.py)
-and with white noise ("white", whose ISO is sigma; 0: clean frames), which stand still, shake, drift, flow (water) or are
-moved by wind (leaves), denoised as stacks with everything automatic on the processor. Prints what lies below one frame
+and with white noise ("white", whose ISO is sigma; 0: clean frames), which stand still, shake, drift, lie far apart (hand), flow (water)
+or are moved by wind (leaves), denoised as stacks with everything automatic on the processor. Prints what lies below one frame
 alone, or, where frames stand still or move by less than a pixel, below the plain mean, too, the worst first; then means
 by scene. Each is the mean of the frames' PSNR. 540 bursts take a quarter of an hour on two idle cores, half of it once.
 
@@ -34,7 +34,7 @@ from PIL import Image
 import camera
 from quality import denoise, image_folder
 import quality_bursts
-from quality_bursts import drift, leaves, shake, still, water
+from quality_bursts import drift, hand, leaves, shake, still, water
 from steps import step
 
 FRAMES, SIDE = 4, 384
@@ -44,6 +44,7 @@ SCENES = {
     "still": still,
     **{f"shake {pixels}": shake(pixels) for pixels in (0.1, 0.3, 1.5)},
     **{f"drift {pixels}": drift(pixels) for pixels in (0.1, 0.2, 1.0, 3.0)},
+    **{f"hand {pixels}": hand(pixels) for pixels in (20, 50)},
     "water": water,
     "leaves": leaves,
 }

@@ -46,6 +46,25 @@ def drift(pixels):
     return scene
 
 
+def hand(pixels):
+    """Displaced by so many pixels along either axis at most, and turned a little."""
+
+    def scene(clean, frame, seed):
+        from scipy.ndimage import affine_transform
+
+        if frame == 0:
+            return clean
+        *by, turn = numpy.random.default_rng([seed, frame]).uniform(-1, 1, 3)
+        angle = numpy.radians(turn * pixels / 60)
+        turned = numpy.array([[numpy.cos(angle), -numpy.sin(angle)], [numpy.sin(angle), numpy.cos(angle)]])
+        middle = numpy.array(clean.shape[:2]) / 2
+        offset = middle - turned @ (middle + pixels * numpy.array(by))
+        planes = [affine_transform(clean[..., c], turned, offset, order=3, mode="mirror") for c in range(3)]
+        return numpy.clip(numpy.stack(planes, axis=-1), 0, 255)
+
+    return scene
+
+
 def water(clean, frame, seed):
     flowing, shore = clean.copy(), clean.shape[0] // 2
     flowing[shore:] = numpy.roll(clean[shore:], 17 * frame, axis=1)

@@ -103,8 +103,18 @@ void displace_block(const Planes& layer, const Offset& offset, const Rect& to, P
 
 }  // namespace
 
-Rect displaced_source(const Rect& rect) {
-  return expand(rect, kMotionMost + kTaps / 2);
+Rect displaced_source(const MotionField& field, const Rect& rect, const Rect& layer) {
+  Rect all;
+  for_blocks(field, rect, [&](const Offset& offset, const Rect& block) {
+    const Rect under = expand(pixels_under(offset, block), kTaps / 2);
+    // Beyond the layer its border is repeated.
+    const int32_t x = std::clamp(under.x, 0, layer.width - 1);
+    const int32_t y = std::clamp(under.y, 0, layer.height - 1);
+    const Rect held{x, y, std::clamp(under.right(), x + 1, std::max(x + 1, layer.width)) - x,
+                    std::clamp(under.bottom(), y + 1, std::max(y + 1, layer.height)) - y};
+    all = all.empty() ? held : bounds(all, held);
+  });
+  return all;
 }
 
 Planes displaced(const Planes& layer, const MotionField& field, const Rect& rect) {
@@ -115,9 +125,10 @@ Planes displaced(const Planes& layer, const MotionField& field, const Rect& rect
   return moved;
 }
 
-Rect pixels_under(const Offset& offset, int32_t x, int32_t y) {
+Rect pixels_under(const Offset& offset, const Rect& pixels) {
   const Step right = step_of(offset.right), down = step_of(offset.down);
-  return {x + right.whole, y + down.whole, right.part == 0 ? 1 : 2, down.part == 0 ? 1 : 2};
+  return {pixels.x + right.whole, pixels.y + down.whole, pixels.width + (right.part == 0 ? 0 : 1),
+          pixels.height + (down.part == 0 ? 0 : 1)};
 }
 
 }  // namespace grainless

@@ -87,17 +87,21 @@ class Motion {
     const ConstImage& one = source.layers.front();
     const Plan pixels = layer_pixels(plan, one.format);
     const Rect part = intersect(expand(rect, plan.still_reach()), {0, 0, one.width, one.height});
+    const Rect area = intersect(motion_area(part), {0, 0, one.width, one.height});
+    const auto about = [&](int32_t l) {
+      return plan.places.between(z, l, source.count, one.width, one.height);
+    };
     const auto levels = [&](int32_t l) {
       if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-      return motion_levels(pixels, source.layers[static_cast<size_t>(l - source.first)], part,
-                           pool);
+      return motion_levels(pixels, source.layers[static_cast<size_t>(l - source.first)],
+                           moved_about(about(l), area, one.width, one.height), pool);
     };
     const MotionLevels own = levels(z);
     const int32_t end = std::min(source.count, z + plan.depth + 1);
     fields_.resize(static_cast<size_t>(end - first_));
     for (int32_t l = first_; l < end; ++l) {
       if (l == z) continue;
-      MotionField field = find_motion(own, levels(l), plan.motion_sigma, part, pool);
+      MotionField field = find_motion(own, levels(l), about(l), plan.motion_sigma, part, pool);
       if (!field.is_zero()) fields_[static_cast<size_t>(l - first_)] = std::move(field);
     }
   }
@@ -218,7 +222,7 @@ void Tile::walk(int32_t step, Fused& result) {
 Planes Tile::load_moved(int32_t z) {
   const MotionField* field = motion_.of(z);
   if (field == nullptr) return load(z, grown_);
-  return displaced(load(z, intersect(displaced_source(grown_), image(0))), *field, grown_);
+  return displaced(load(z, displaced_source(*field, grown_, image(0))), *field, grown_);
 }
 
 void Tile::weigh(const Planes& own, const Planes& other) {
@@ -390,14 +394,11 @@ void Tile::drop_invalid(const ConstImage& image, const MotionField& field) {
   const Rect all{0, 0, image.width, image.height};
   const bool whole = always_valid(image.format);
   for_blocks(field, rect_, [&](const Offset& offset, const Rect& block) {
-    const Rect under = pixels_under(offset, 0, 0);
-    const Rect from{block.x + under.x, block.y + under.y, block.width + under.width - 1,
-                    block.height + under.height - 1};
-    if (whole && all.contains(from)) return;
+    if (whole && all.contains(pixels_under(offset, block))) return;
     for (int32_t y = block.y; y < block.bottom(); ++y) {
       float* weight = weight_.at(0, rect_.x, y) - rect_.x;
       for (int32_t x = block.x; x < block.right(); ++x) {
-        const Rect pixels{x + under.x, y + under.y, under.width, under.height};
+        const Rect pixels = pixels_under(offset, {x, y, 1, 1});
         if (!all.contains(pixels) || !are_valid(image, pixels, plan_.valid)) weight[x] = 0.0f;
       }
     }

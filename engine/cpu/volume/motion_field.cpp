@@ -36,6 +36,7 @@ static_assert(kMotionMost >= kMotionSearch + 2 * (1 + kRounds * kMostPart));
 struct Whole {
   int32_t right = 0, down = 0;
   bool operator==(const Whole&) const = default;
+  Whole operator+(const Whole& more) const { return {right + more.right, down + more.down}; }
 };
 
 // Pixels at half the resolution.
@@ -109,10 +110,22 @@ Whole displacement(size_t i) {
   return {at % kSpan - kReach, at / kSpan - kReach};
 }
 
-Costs costs_of(const Planes& own, const Planes& other, int32_t x, int32_t y) {
+// Where the block's middle is, as far as the layers' places tell.
+Whole whole_place(const MotionLevels& levels, const Similarity& about, int32_t x, int32_t y) {
+  constexpr double kSide = 4 * kBlock;
+  if (about.is_none()) return {};
+  const PicturePoint middle =
+      point_of((x + 0.5) * kSide - 0.5, (y + 0.5) * kSide - 0.5, levels.width, levels.height);
+  const PicturePoint by = about.at(middle);
+  return {static_cast<int32_t>(std::lround(by.real() / 4)),
+          static_cast<int32_t>(std::lround(by.imag() / 4))};
+}
+
+Costs costs_of(const Planes& own, const Planes& other, int32_t x, int32_t y, const Whole& from) {
   Costs costs;
   for (size_t i = 0; i < costs.size(); ++i) {
-    costs[i] = difference(own, other, {x * kBlock, y * kBlock, kBlock, kBlock}, displacement(i));
+    costs[i] =
+        difference(own, other, {x * kBlock, y * kBlock, kBlock, kBlock}, from + displacement(i));
   }
   return costs;
 }
@@ -135,6 +148,7 @@ Costs sum_round(const Grid<Costs>& costs, int32_t x, int32_t y, int32_t radius) 
 // What leaves least, if that is surely less than without: by more than `least_gain`.
 bool find_whole(const Costs& costs, double least_gain, Whole& found) {
   const Cost& none = costs[kNoDisplacement];
+  if (none.count == 0) return false;  // beyond the other layer
   double least = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < costs.size(); ++i) {
     if (2 * costs[i].count <= none.count || costs[i].mean() >= least) continue;
@@ -311,16 +325,21 @@ float eighths(double pixels) {
 
 }  // namespace
 
-MotionLevels motion_levels(const Plan& pixels, const ConstImage& layer, const Rect& rect,
+Rect motion_area(const Rect& rect) {
+  constexpr int32_t kSide = 4 * kBlock;
+  const Rect round = expand(blocks_of(rect, kSide), kBlocksRound);
+  return {round.x * kSide, round.y * kSide, round.width * kSide, round.height * kSide};
+}
+
+MotionLevels motion_levels(const Plan& pixels, const ConstImage& layer, const Rect& area,
                            ThreadPool& pool) {
   constexpr int32_t kRows = 128;  // of a strip at half the resolution
   const Rect image{0, 0, layer.width, layer.height};
   const Rect half = level_rect(image, 1), quarter = level_rect(image, 2);
-  const Rect round = expand(blocks_of(rect, 4 * kBlock), kBlocksRound);
-  MotionLevels levels;
-  const Rect wanted = expand(
-      {round.x * kBlock, round.y * kBlock, round.width * kBlock, round.height * kBlock}, kReach);
-  levels.quarter = Planes(1, intersect(wanted, quarter));
+  MotionLevels levels{layer.width, layer.height, {}, {}};
+  const Rect held = intersect(expand(halved(halved(area)), kReach), quarter);
+  if (held.empty()) return levels;
+  levels.quarter = Planes(1, held);
   levels.half = Planes(1, intersect(doubled(levels.quarter.rect()), half));
   const Rect& all = levels.half.rect();
   const AbiTile tile = source_tile(layer);
@@ -346,19 +365,22 @@ bool MotionField::is_zero() const {
                      [](const Offset& by) { return by.right == 0 && by.down == 0; });
 }
 
-MotionField find_motion(const MotionLevels& own, const MotionLevels& other, const float (&sigma)[2],
-                        const Rect& rect, ThreadPool& pool) {
+MotionField find_motion(const MotionLevels& own, const MotionLevels& other, const Similarity& about,
+                        const float (&sigma)[2], const Rect& rect, ThreadPool& pool) {
   MotionField field(rect);
   const Rect half =
       intersect(expand(field.blocks(), kHalfBlocks), blocks_of(own.half.rect(), kBlock));
   const Rect all_quarter = blocks_of(own.quarter.rect(), kBlock);
   const Rect coarse = intersect(expand(halved(half), 1), all_quarter);
+  const auto from = [&](int32_t x, int32_t y) { return whole_place(own, about, x, y); };
   Grid<Costs> costs(intersect(expand(coarse, kFar), all_quarter));
-  costs.fill(pool,
-             [&](int32_t x, int32_t y) { return costs_of(own.quarter, other.quarter, x, y); });
+  costs.fill(pool, [&](int32_t x, int32_t y) {
+    return costs_of(own.quarter, other.quarter, x, y, from(x, y));
+  });
   Grid<Whole> whole(coarse);
   const double noise[2] = {2 * sigma[0] * sigma[0], 2 * sigma[1] * sigma[1]};
-  whole.fill(pool, [&](int32_t x, int32_t y) { return whole_motion(costs, x, y, noise[1]); });
+  whole.fill(
+      pool, [&](int32_t x, int32_t y) { return from(x, y) + whole_motion(costs, x, y, noise[1]); });
   Grid<Part> parts(half);
   parts.fill(pool, Refinement(own, other, whole, kSurelyBeside * noise[0]));
   for (int32_t round = 0; round < kRounds; ++round) {

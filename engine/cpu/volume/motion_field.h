@@ -2,12 +2,13 @@
 // By how much what a layer of a stack shows lies elsewhere in another layer, block by block: found
 // from coarse to fine, and to an eighth of a pixel.
 //
-// At a quarter of the resolution every whole displacement up to kMotionSearch is tried, over the
+// At a quarter of the resolution every whole displacement up to kMotionSearch from where the whole
+// layers' places say that it is is tried, over the
 // blocks round each one, and over more of them where those don't tell. At half the resolution each
 // block takes what leaves least of what was found round it, and a pixel beside. Parts of a pixel
 // follow from the gradients (Lucas and Kanade 1981) of the blocks near it that go about the same
-// way; the noise's own gradients are taken off. Where nothing surely moved, or what is near each
-// other goes different ways, nothing is displaced.
+// way; the noise's own gradients are taken off. Where nothing surely moved from there, or what is
+// near each other goes different ways, nothing is displaced further.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,16 @@ struct Offset {
 
 // The luma of a layer at half and at a quarter of the resolution.
 struct MotionLevels {
+  int32_t width, height;  // of the layer
   Planes half, quarter;
 };
 
-// What find_motion() needs of a layer for a rectangle of it. The layer holds all of its pixels
-// within kMotionReach of that.
-MotionLevels motion_levels(const Plan& pixels, const ConstImage& layer, const Rect& rect,
+// What find_motion() looks at for a rectangle of a layer, within kMotionReach of it; in another
+// layer, at what becomes of the part of it that there is (moved_about()). It may go beyond layers.
+Rect motion_area(const Rect& rect);
+
+// Levels of that.
+MotionLevels motion_levels(const Plan& pixels, const ConstImage& layer, const Rect& area,
                            ThreadPool& pool);
 
 // Offsets of the blocks that hold any pixel of a rectangle.
@@ -79,9 +84,10 @@ void for_blocks(const MotionField& field, const Rect& rect, const Body& body) {
   }
 }
 
-// sigma: of luma's noise at half and at a quarter of the resolution; rect lies in the layers. The
-// same offsets for any rectangle and number of threads.
-MotionField find_motion(const MotionLevels& own, const MotionLevels& other, const float (&sigma)[2],
-                        const Rect& rect, ThreadPool& pool);
+// From `about` on, what is known of the whole layers. sigma: of luma's noise at half and at a
+// quarter of the resolution; rect lies in the layers. The same offsets for any rectangle and number
+// of threads.
+MotionField find_motion(const MotionLevels& own, const MotionLevels& other, const Similarity& about,
+                        const float (&sigma)[2], const Rect& rect, ThreadPool& pool);
 
 }  // namespace grainless
