@@ -161,7 +161,7 @@ TestImage of_scene(PixelFormat format, int32_t width, int32_t height, const Simi
 }
 
 TEST(Stack, WhatLiesFarAwayIsAveragedAllTheSame) {
-  constexpr int32_t kWidth = 448, kHeight = 384;
+  constexpr int32_t kWidth = 352, kHeight = 320;
   const Similarity by[] = {{}, {{36, -21}, {0, 0.006}}, {{-12, -47}, {0, -0.004}}};
   for (const PixelFormat format : {kColour, PixelFormat{Component::kU16, 1}}) {
     Stack layers;
