@@ -140,6 +140,13 @@ NoiseModel measured_noise(Sample sample, const Rect& whole, const PictureRange& 
   return noise;
 }
 
+NoiseModel picture_noise(const ConstImage& whole, NoiseKind kind, ThreadPool& pool,
+                         const Callbacks& callbacks) {
+  const PictureRange range = picture_range({&whole, 1});
+  return measured_noise(whole_sample(whole, range, pool, callbacks), whole.rect, range, kind, pool,
+                        callbacks);
+}
+
 struct VolumeRequest {
   const Params* params;
   int32_t depth;
@@ -429,12 +436,11 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
       measure_mean_shares(measured, impl_->pool, callbacks, impl_->on_the_processor(), noise);
       try_ways(measured, all, impl_->pool, callbacks, impl_->volumes_on_the_processor(), noise);
     }
-    if (all) {
+    // A sigma that is given is all layers'.
+    if (all && params.auto_sigma) {
       const auto measure = [&](const ConstImage& layer) {
-        const PictureRange range = picture_range({&layer, 1});
-        return measured_noise(whole_sample(layer, range, impl_->pool, callbacks), layer.rect, range,
-                              static_cast<NoiseKind>(params.noise), impl_->pool,
-                              {callbacks.cancel, {}});
+        return picture_noise(layer, static_cast<NoiseKind>(params.noise), impl_->pool,
+                             {callbacks.cancel, {}});
       };
       find_lone_layers(measured, impl_->pool, callbacks, measure, noise);
     }
@@ -498,9 +504,7 @@ Status Engine::estimate(const ConstImage& image, NoiseKind kind, const Callbacks
                         NoiseModel& noise) {
   return guard([&] {
     check_whole(image);
-    const PictureRange range = picture_range({&image, 1});
-    noise = measured_noise(whole_sample(image, range, impl_->pool, callbacks), image.rect, range,
-                           kind, impl_->pool, callbacks);
+    noise = picture_noise(image, kind, impl_->pool, callbacks);
   });
 }
 

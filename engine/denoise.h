@@ -181,9 +181,10 @@ class Engine {
 
   // noise_for() a volume: the mean of its measured_layers(), raised or limited by what still ones
   // of them differ by (engine/noise/still_noise.h), what of their means is noise (mean_shares.h),
-  // whether averaging them blurs and, where they are all, how Non-Local Means takes them
-  // (stack_trial.h). Other layers may be missing. For a sigma that is given they are looked at,
-  // too.
+  // whether averaging them blurs and, where they are all, how they lie to each other
+  // (registration.h), which are pictures of their own (lone_layers.h), and how Non-Local Means
+  // takes them (stack_trial.h). Other layers may be missing. For a sigma that is given they are
+  // looked at, too.
   Status volume_noise(const Params& params, std::span<const ConstImage> layers,
                       const Callbacks& callbacks, NoiseModel& noise, double* seconds);
 

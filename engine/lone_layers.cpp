@@ -58,17 +58,19 @@ void find_lone_layers(std::span<const ConstImage> layers, ThreadPool& pool,
   const FusionPlan fusion = widest_fusion(one.format.colours(), noise);
   const std::vector<SampleTile> tiles = sample_tiles(one.width, one.height, kTiles);
   const Callbacks quiet{callbacks.cancel, {}};
+  int64_t pixels = 0;
+  for (const SampleTile& tile : tiles) pixels += int64_t{tile.width} * tile.height;
+  const auto most = static_cast<int64_t>(kMostAlike * static_cast<double>(pixels));
   LoneLayers lone;
   lone.noise.resize(layers.size());
   bool any = false;
   for (size_t z = 0; z < layers.size(); ++z) {
-    int64_t alike = 0, all = 0;
-    for (const SampleTile& tile : tiles) {
+    int64_t alike = 0;
+    for (size_t i = 0; i < tiles.size() && alike <= most; ++i) {
       alike +=
-          count_alike(layers, static_cast<int32_t>(z), tile, fusion, noise.places, pool, quiet);
-      all += int64_t{tile.width} * tile.height;
+          count_alike(layers, static_cast<int32_t>(z), tiles[i], fusion, noise.places, pool, quiet);
     }
-    if (static_cast<double>(alike) > kMostAlike * static_cast<double>(all)) continue;
+    if (alike > most) continue;
     lone.noise[z] = measure(layers[z]);
     any = true;
   }

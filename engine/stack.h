@@ -4,7 +4,8 @@
 // depends on how many layers there were, place by place: with n layers in the window it runs for n
 // of them, for about n / 2, n / 4, …, 1, wherever a pixel needs it, and a pixel between two of
 // these is their mixture. Where nothing else shows the same, a layer is denoised as if it were
-// alone. Of what the filter takes, only the share is taken that is noise (mean_shares.h).
+// alone; and a layer that shows nothing that others do is a picture of its own (lone_layers.h). Of
+// what the filter takes, only the share is taken that is noise (mean_shares.h).
 #pragma once
 
 #include <functional>

@@ -2,8 +2,6 @@
 #include "coarse_preview.h"
 
 #include <algorithm>
-#include <memory>
-#include <utility>
 
 namespace grainless {
 namespace {
@@ -53,12 +51,7 @@ Params coarse_params(Params params, int32_t reduction) {
 NoiseModel reduced_noise(const NoiseModel& noise, int32_t reduction) {
   NoiseModel reduced = noise_at_level(noise, reduction);
   reduced.range = {};  // of the screen's 8 bits
-  if (!reduced.lone) return reduced;
-  LoneLayers lone = *reduced.lone;
-  for (auto& layer : lone.noise) {
-    if (layer) layer->range = {};
-  }
-  reduced.lone = std::make_shared<const LoneLayers>(std::move(lone));
+  change_lone(reduced, [](NoiseModel& layer) { layer.range = {}; });
   return reduced;
 }
 

@@ -236,7 +236,6 @@ nb::dict denoise(Engine& engine, const Params& params, const NoiseModel& noise,
                               {place.count, box.first, targets}};
     return engine.denoise_volume_part(params, params.depth, noise, pixels, callbacks, report);
   }));
-  report.noise = noise;
   return report_dict(report);
 }
 

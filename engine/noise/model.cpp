@@ -104,12 +104,7 @@ NoiseModel noise_at_level(const NoiseModel& noise, int32_t reduction) {
   reduce(noise.alone.sigma, noise.levels, reduction, reduced.alone.sigma);
   reduce(noise.between.sigma, kBetweenLevels, reduction, reduced.between.sigma);
   reduced.places = places_at_level(noise.places, reduction);
-  if (!noise.lone) return reduced;
-  LoneLayers lone = *noise.lone;
-  for (auto& layer : lone.noise) {
-    if (layer) layer = noise_at_level(*layer, reduction);
-  }
-  reduced.lone = std::make_shared<const LoneLayers>(std::move(lone));
+  change_lone(reduced, [=](NoiseModel& layer) { layer = noise_at_level(layer, reduction); });
   return reduced;
 }
 
@@ -119,24 +114,25 @@ const NoiseModel* lone_noise(const NoiseModel& stack, int32_t layer) {
   return noise ? &*noise : nullptr;
 }
 
-namespace {
-
-bool holds_more(const NoiseModel& one, const NoiseModel& other) {
-  return one.sigma[0][0] > other.sigma[0][0];
+void change_lone(NoiseModel& stack, const std::function<void(NoiseModel&)>& change) {
+  if (!stack.lone) return;
+  LoneLayers lone = *stack.lone;
+  for (auto& layer : lone.noise) {
+    if (layer) change(*layer);
+  }
+  stack.lone = std::make_shared<const LoneLayers>(std::move(lone));
 }
+
+namespace {
 
 // Of a stack with lone layers.
 NoiseModel strongest(const NoiseModel& noise) {
-  const NoiseModel* most = &noise;
-  bool all = true;
+  const NoiseModel* most = nullptr;
   for (const auto& layer : noise.lone->noise) {
-    all = all && layer;
-    if (layer && holds_more(*layer, *most)) most = &*layer;
+    const NoiseModel& one = layer ? *layer : noise;
+    if (most == nullptr || one.sigma[0][0] > most->sigma[0][0]) most = &one;
   }
-  if (!all) return *most;
-  return **std::max_element(
-      noise.lone->noise.begin(), noise.lone->noise.end(),
-      [](const auto& one, const auto& other) { return holds_more(*other, *one); });
+  return *most;
 }
 
 }  // namespace

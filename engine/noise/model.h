@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -166,6 +167,9 @@ struct LoneLayers {
 
 // The noise of a layer that is denoised as a picture of its own; null of one that isn't.
 const NoiseModel* lone_noise(const NoiseModel& stack, int32_t layer);
+
+// Changes that of each lone layer.
+void change_lone(NoiseModel& stack, const std::function<void(NoiseModel&)>& change);
 
 // Measured for sure, and white in all channels.
 bool surely_white(const NoiseModel& noise);

@@ -321,7 +321,9 @@ class Running(WithFolder):
         settings = {"method": "bm3d", "quality": "fast", "device": "cpu", "impulse": "off"}
         model = pickle.loads(pickle.dumps(grainless.estimate(pictures, depth=2)))
         result = grainless.denoise(pictures, model=model, depth=2, **settings)
-        np.testing.assert_array_equal(grainless.denoise(pictures, depth=2, **settings), result)
+        again, report = grainless.denoise(pictures, depth=2, return_report=True, **settings)
+        np.testing.assert_array_equal(again, result)
+        self.assertAlmostEqual(report["sigma"][0], 14, delta=1)  # of the noisiest
         for picture, one in zip(pictures, result):
             np.testing.assert_array_equal(grainless.denoise(picture, **settings), one)
 

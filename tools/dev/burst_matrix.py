@@ -6,10 +6,11 @@ burst_matrix.py OUT_DIR [IMAGES] [--photographs NAMES] [--place X Y] [--seed NUM
 [--before FILE] [--all] [--draw N]
 
 Bursts of four frames (--frames) of 384 x 384 pixels (--side) of Kodak24's photographs, by simulated cameras (camera.py)
-and with white noise ("white", whose ISO is sigma; 0: clean frames), which stand still, shake, drift, lie far apart (hand), flow (water)
-or are moved by wind (leaves), denoised as stacks with everything automatic on the processor. Prints what lies below one frame
-alone, or, where frames stand still or move by less than a pixel, below the plain mean, too, the worst first; then means
-by scene. Each is the mean of the frames' PSNR. 540 bursts take a quarter of an hour on two idle cores, half of it once.
+and with white noise ("white", whose ISO is sigma; 0: clean frames), which stand still, shake, drift, lie far apart
+(hand), flow (water) or are moved by wind (leaves), denoised as stacks with everything automatic on the processor.
+Prints what lies below one frame alone, or, where frames stand still or move by less than a pixel, below the plain mean,
+too, the worst first; then means by scene. Each is the mean of the frames' PSNR. 540 bursts take a quarter of an hour on
+two idle cores, half of it once.
 
 Bursts, frames alone and means are kept in OUT_DIR for the next time: another engine makes frames alone no different. All
 numbers go to FILE (OUT_DIR/matrix.json). --before FILE is such a file of an earlier engine: lists what has become worse.

@@ -2,13 +2,13 @@
 // By how much what a layer of a stack shows lies elsewhere in another layer, block by block: found
 // from coarse to fine, and to an eighth of a pixel.
 //
-// At a quarter of the resolution every whole displacement up to kMotionSearch from where the whole
-// layers' places say that it is is tried, over the
-// blocks round each one, and over more of them where those don't tell. At half the resolution each
-// block takes what leaves least of what was found round it, and a pixel beside. Parts of a pixel
-// follow from the gradients (Lucas and Kanade 1981) of the blocks near it that go about the same
-// way; the noise's own gradients are taken off. Where nothing surely moved from there, or what is
-// near each other goes different ways, nothing is displaced further.
+// About where a block lies by the layers' places, every whole displacement up to kMotionSearch is
+// tried at a quarter of the resolution, over the blocks round each one, and over more of them where
+// those don't tell. At half the resolution each block takes what leaves least of what was found
+// round it, and a pixel beside. Parts of a pixel follow from the gradients (Lucas and Kanade 1981)
+// of the blocks near it that go about the same way; the noise's own gradients are taken off. Where
+// nothing surely moved from there, or what is near each other goes different ways, nothing is
+// displaced further.
 #pragma once
 
 #include <cstdint>
