@@ -426,14 +426,16 @@ Status Engine::volume_noise(const Params& params, std::span<const ConstImage> la
       }
       measured.push_back(layers[z]);
     }
-    noise = estimate_volume_noise(measured, static_cast<NoiseKind>(params.noise), impl_->pool,
+    const bool all = measured.size() == layers.size();
+    noise = estimate_volume_noise(measured, all, static_cast<NoiseKind>(params.noise), impl_->pool,
                                   callbacks);
     noise.range = picture_range(measured);
-    const bool all = measured.size() == layers.size();
     if (all && follows_motion(noise)) register_layers(measured, impl_->pool, callbacks, noise);
     // Both look at parts, whose middle is not the layer's.
     if (noise.corners.enabled == 0) {
-      measure_mean_shares(measured, impl_->pool, callbacks, impl_->on_the_processor(), noise);
+      if (noise.strengths.count == 0) {
+        measure_mean_shares(measured, impl_->pool, callbacks, impl_->on_the_processor(), noise);
+      }
       try_ways(measured, all, impl_->pool, callbacks, impl_->volumes_on_the_processor(), noise);
     }
     // A sigma that is given is all layers'.

@@ -3,17 +3,18 @@
 // filtered as.
 #pragma once
 
-#include <vector>
-
 #include "engine/boundary/abi.h"
 #include "engine/boundary/pixels.h"
 #include "engine/boundary/plan.h"
+#include "engine/cpu/frame/planes.h"
+#include "engine/thread_pool.h"
 
 namespace grainless {
 
 struct FloatPicture {
-  // Pixels of `held`, of a picture of that size.
-  FloatPicture(int32_t channels, int32_t picture_width, int32_t picture_height, const Rect& held);
+  // Pixels of `held`, of a picture of that size; 0 at first, which is valid.
+  FloatPicture(int32_t channels, int32_t picture_width, int32_t picture_height, const Rect& held,
+               ThreadPool& pool);
 
   ptrdiff_t row_bytes() const { return ptrdiff_t{rect.width} * format.pixel_bytes(); }
   ConstImage image() const { return {format, width, height, rect, values.data(), row_bytes()}; }
@@ -22,7 +23,7 @@ struct FloatPicture {
   PixelFormat format;
   int32_t width, height;
   Rect rect;
-  std::vector<float> values;
+  AlignedBuffer<float> values;
 };
 
 // As planes_from_pixels() and pixels_from_planes() take pixels: nothing but their format.

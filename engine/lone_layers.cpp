@@ -21,6 +21,16 @@ constexpr int32_t kTiles = 6;
 constexpr float kAlike = 1.3f;
 constexpr double kMostAlike = 0.08;
 
+// Of the stack's noise: calmer layers of one that isn't known layer by layer gain nothing by
+// others, and what shows nearly the same at that noise may show something else.
+constexpr float kCalmer = 0.6f;
+
+bool is_calmer(const NoiseModel& layer, const NoiseModel& stack) {
+  const bool sure = layer.confidence == Confidence::kMeasured &&
+                    stack.confidence == Confidence::kMeasured && stack.strengths.count == 0;
+  return sure && layer.sigma[0][0] < kCalmer * stack.sigma[0][0];
+}
+
 // What averages as much as ever is averaged.
 FusionPlan widest_fusion(int32_t channels, const NoiseModel& noise) {
   NoiseModel together = noise;
@@ -64,14 +74,18 @@ void find_lone_layers(std::span<const ConstImage> layers, ThreadPool& pool,
   LoneLayers lone;
   lone.noise.resize(layers.size());
   bool any = false;
-  for (size_t z = 0; z < layers.size(); ++z) {
+  const auto shows_others = [&](size_t z) {
     int64_t alike = 0;
     for (size_t i = 0; i < tiles.size() && alike <= most; ++i) {
       alike +=
           count_alike(layers, static_cast<int32_t>(z), tiles[i], fusion, noise.places, pool, quiet);
     }
-    if (alike > most) continue;
-    lone.noise[z] = measure(layers[z]);
+    return alike > most;
+  };
+  for (size_t z = 0; z < layers.size(); ++z) {
+    NoiseModel own = measure(layers[z]);
+    if (!is_calmer(own, noise) && shows_others(z)) continue;
+    lone.noise[z] = std::move(own);
     any = true;
   }
   if (any) noise.lone = std::make_shared<const LoneLayers>(std::move(lone));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Layers of a stack that show next to nothing that others do: slides, exposures in a row, frames
-// between which the scene changes. There is nothing to average, and one number for the noise of all
-// serves none of them: each is a picture of its own, with its own noise.
+// between which the scene changes; and layers that hold far less noise than the others. There is
+// nothing to average, and one number for the noise of all serves none of them: each is a picture of
+// its own, with its own noise.
 #pragma once
 
 #include <functional>

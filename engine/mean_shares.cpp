@@ -103,7 +103,8 @@ TwoPictures two_pictures(const StackPlan& stack, int32_t count, std::span<const 
 Planes filtered(const Plan& plan, const Planes& planes, ThreadPool& pool,
                 const Callbacks& callbacks, const RunPicture& run) {
   const Rect& rect = planes.rect();
-  FloatPicture source(planes.channels(), rect.width, rect.height, rect), target = source;
+  FloatPicture source(planes.channels(), rect.width, rect.height, rect, pool);
+  FloatPicture target(planes.channels(), rect.width, rect.height, rect, pool);
   const Plan plain = plain_pixels(source.format);
   pixels_from_planes(plain, tile_of(source.image(), source.writable()), planes, planes, pool);
   run(plan, source.image(), target.writable(), callbacks);

@@ -49,15 +49,16 @@ struct TwoPictures {
   Planes second;
 };
 
-TwoPictures two_pictures(const ConstImage& part, const NoiseModel& noise, uint64_t seed,
-                         ThreadPool& pool) {
+TwoPictures two_pictures(const ConstImage& part, const NoiseModel& noise, float strength,
+                         uint64_t seed, ThreadPool& pool) {
   const Plan plain = plain_pixels(part.format);
   Planes first = planes_from_pixels(plain, tile_of(part, {}), part.rect, pool);
   Planes second = planes_from_pixels(plain, tile_of(part, {}), part.rect, pool);
   WhiteNoise drawn(seed);
   for (int32_t c = 0; c < first.channels(); ++c) {
-    const auto there = static_cast<float>(noise.sigma[0][c] * kRecorruption);
-    const auto back = static_cast<float>(noise.sigma[0][c] / kRecorruption);
+    const float sigma = strength * noise.sigma[0][c];
+    const auto there = static_cast<float>(sigma * kRecorruption);
+    const auto back = static_cast<float>(sigma / kRecorruption);
     for (int32_t y = 0; y < part.height; ++y) {
       float *to = first.at(c, 0, y), *other = second.at(c, 0, y);
       for (int32_t x = 0; x < part.width; ++x) {
@@ -67,7 +68,7 @@ TwoPictures two_pictures(const ConstImage& part, const NoiseModel& noise, uint64
       }
     }
   }
-  FloatPicture picture(first.channels(), part.width, part.height, part.rect);
+  FloatPicture picture(first.channels(), part.width, part.height, part.rect, pool);
   pixels_from_planes(plain_pixels(picture.format), tile_of(picture.image(), picture.writable()),
                      first, first, pool);
   return {std::move(picture), std::move(second)};
@@ -126,7 +127,9 @@ class Trial {
     const int32_t end = std::min(static_cast<int32_t>(layers.size()), z + kReach + 1);
     for (int32_t l = first_; l < end; ++l) {
       const SampleTile there = placed_tile(noise.places, z, l, tile, layers[l]);
-      parts_.push_back(two_pictures(part_of(layers[l], there), noise, seed_of(l, tile), pool));
+      const float strength = noise.strengths.at(l, static_cast<int32_t>(layers.size()));
+      parts_.push_back(
+          two_pictures(part_of(layers[l], there), noise, strength, seed_of(l, tile), pool));
     }
     for (const TwoPictures& part : parts_) sources_.push_back(part.first.image());
   }
@@ -135,13 +138,14 @@ class Trial {
   double distance(Method method, const NoiseModel& noise, const RunVolume& run,
                   const Callbacks& callbacks) const {
     const auto count = static_cast<int32_t>(parts_.size());
-    return distance(method, noise, std::min(kDepth, count - 1), {count, 0, sources_}, at_, run,
-                    callbacks);
+    return distance(method, of_part(noise, first_, count), std::min(kDepth, count - 1),
+                    {count, 0, sources_}, at_, run, callbacks);
   }
 
   double distance_alone(Method method, const NoiseModel& noise, const RunVolume& run,
                         const Callbacks& callbacks) const {
-    return distance(method, noise, 1, {1, 0, std::span(&sources_[at_], 1)}, 0, run, callbacks);
+    return distance(method, of_part(noise, first_ + at_, 1), 1,
+                    {1, 0, std::span(&sources_[at_], 1)}, 0, run, callbacks);
   }
 
  private:
@@ -155,10 +159,15 @@ class Trial {
     params.quality = static_cast<int32_t>(Quality::kFast);
     params.device = "cpu";
     const ConstImage& one = sources_.front();
-    FloatPicture result(one.format.colours(), one.width, one.height, one.rect);
+    FloatPicture result(one.format.colours(), one.width, one.height, one.rect, pool_);
     const MutableImage target = result.writable();
     run(params, depth, noise, {source, {source.count, at, std::span(&target, 1)}}, callbacks);
     return squared_distance(result, parts_[at_].second, pool_);
+  }
+
+  static NoiseModel of_part(NoiseModel noise, int32_t first, int32_t count) {
+    noise.strengths = noise.strengths.part(first, count);
+    return noise;
   }
 
   static uint64_t seed_of(int32_t layer, const SampleTile& tile) {

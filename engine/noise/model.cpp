@@ -123,13 +123,34 @@ void change_lone(NoiseModel& stack, const std::function<void(NoiseModel&)>& chan
   stack.lone = std::make_shared<const LoneLayers>(std::move(lone));
 }
 
+LayerStrengths LayerStrengths::part(int32_t first, int32_t layers) const {
+  LayerStrengths some;
+  if (count == 0) return some;
+  some.count = layers;
+  std::copy_n(of + first, layers, some.of);
+  return some;
+}
+
 namespace {
+
+// Of the layer that holds most.
+NoiseModel noisiest(const NoiseModel& noise) {
+  const LayerStrengths& strengths = noise.strengths;
+  NoiseModel told = noise;
+  if (strengths.count == 0) return told;
+  const float most = *std::max_element(strengths.of, strengths.of + strengths.count);
+  for (auto& level : told.sigma) {
+    for (float& sigma : level) sigma *= most;
+  }
+  return told;
+}
 
 // Of a stack with lone layers.
 NoiseModel strongest(const NoiseModel& noise) {
+  const NoiseModel others = noisiest(noise);
   const NoiseModel* most = nullptr;
   for (const auto& layer : noise.lone->noise) {
-    const NoiseModel& one = layer ? *layer : noise;
+    const NoiseModel& one = layer ? *layer : others;
     if (most == nullptr || one.sigma[0][0] > most->sigma[0][0]) most = &one;
   }
   return *most;
@@ -141,7 +162,7 @@ NoiseModel told_noise(const NoiseModel& noise) {
   if (noise.lone) return strongest(noise);
   const auto* sigma = noise.sigma[0];
   const bool none = std::all_of(sigma, sigma + noise.channels, [](float s) { return s <= 0; });
-  if (!noise.between.known || !none) return noise;
+  if (!noise.between.known || !none) return noisiest(noise);
   NoiseModel told = noise;
   std::copy(&noise.between.sigma[0][0], &noise.between.sigma[0][0] + kMaxLevels * kMaxChannels,
             &told.sigma[0][0]);

@@ -89,6 +89,17 @@ struct MeanShares {
 // Of Method::kBm3d and kNlm, which denoise stacks.
 inline constexpr int32_t kStackMethods = 2;
 
+// How strong the noise of each layer of a stack is, where layers clearly differ in it.
+struct LayerStrengths {
+  int32_t count = 0;               // of layers, which are all; 0: all hold the same
+  float of[kMeasuredLayers] = {};  // sigma over NoiseNumbers::sigma
+
+  // Of a layer of a stack of so many.
+  float at(int32_t z, int32_t layers) const { return layers == count ? of[z] : 1.0f; }
+  // Of some layers that follow each other.
+  LayerStrengths part(int32_t first, int32_t layers) const;
+};
+
 // How Non-Local Means takes a stack, where both ways were tried (engine/stack_trial.h).
 enum class NlmWay : int32_t { kUntold, kAverage, kSearch };
 
@@ -151,6 +162,9 @@ struct NoiseNumbers {
   bool apart[kStackMethods] = {};
   // Layers as they are come nearer to it than those whose motion is followed.
   bool unfollowed[kStackMethods] = {};
+  // With these, 1 / sigma^2 is the mean of that of the layers: of n layers, weighted by it, the
+  // mean holds sigma / sqrt(n).
+  LayerStrengths strengths;
   LayerPlaces places;  // of a stack whose layers lie far from each other (engine/registration.h)
 };
 

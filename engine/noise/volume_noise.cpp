@@ -179,7 +179,75 @@ CornerGain common_gain(std::span<const ConstImage> layers, const std::vector<Sam
 
 }  // namespace
 
-NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind kind,
+namespace {
+
+// Where a layer holds next to nothing it still doesn't weigh beyond measure: of the noisiest one.
+constexpr float kLeastStrength = 0.02f;
+
+float strongest_of(const std::vector<NoiseModel>& found, int32_t level, int32_t channel) {
+  float most = 0;
+  for (const NoiseModel& noise : found) most = std::max(most, noise.sigma[level][channel]);
+  return most;
+}
+
+// Frames of different exposures or sensitivities: the noisiest is sure of what it holds, and flat
+// blocks, which are the same ones of one scene, show as much more than the calmest one's as the
+// layers say. One that is unsure and says too little is taken for better than it is, as if alone.
+bool differ_in_strength(const std::vector<NoiseModel>& found, const std::vector<Sample>& samples,
+                        ThreadPool& pool) {
+  constexpr float kClearly = 1.25f;
+  constexpr double kLeastMore = 0.6, kMostMore = 1.6, kAbout = 0.3;
+  const auto tells = [](const NoiseModel& noise) {
+    return noise.confidence != Confidence::kTooSmall;
+  };
+  if (found.size() < 2 || !std::all_of(found.begin(), found.end(), tells)) return false;
+  const auto calmer = [](const NoiseModel& a, const NoiseModel& b) {
+    return a.sigma[0][0] < b.sigma[0][0];
+  };
+  const auto calmest = std::min_element(found.begin(), found.end(), calmer);
+  const auto noisiest = std::max_element(found.begin(), found.end(), calmer);
+  if (noisiest->confidence != Confidence::kMeasured) return false;
+  if (noisiest->sigma[0][0] <= kClearly * calmest->sigma[0][0]) return false;
+  const auto flat = [&](std::ptrdiff_t z) {
+    return std::pow(flat_block_noise(samples[static_cast<size_t>(z)], 0, kLumaBlock, pool).sigma[0],
+                    2);
+  };
+  const double least = std::pow(calmest->sigma[0][0], 2),
+               of_calmest = flat(calmest - found.begin());
+  return std::all_of(found.begin(), found.end(), [&](const NoiseModel& noise) {
+    const double more = std::pow(noise.sigma[0][0], 2) - least;
+    const double seen = flat(&noise - found.data()) - of_calmest;
+    return seen >= kLeastMore * more - kAbout * least && seen <= kMostMore * more + kAbout * least;
+  });
+}
+
+NoiseModel noise_of_different(const std::vector<NoiseModel>& found) {
+  NoiseModel noise = mean_noise(found, HUGE_VAL);
+  const auto count = static_cast<double>(found.size());
+  const auto fewest = [](const NoiseModel& a, const NoiseModel& b) { return a.levels < b.levels; };
+  noise.levels = std::min_element(found.begin(), found.end(), fewest)->levels;
+  for (int32_t l = 0; l < noise.levels; ++l) {
+    for (int32_t c = 0; c < noise.channels; ++c) {
+      const float most = strongest_of(found, l, c);
+      double weights = 0;
+      for (const NoiseModel& layer : found) {
+        weights += 1 / std::pow(std::max(layer.sigma[l][c], kLeastStrength * most), 2);
+      }
+      noise.sigma[l][c] = most > 0 ? static_cast<float>(std::sqrt(count / weights)) : 0.0f;
+    }
+  }
+  noise.confidence = Confidence::kMeasured;
+  noise.strengths.count = static_cast<int32_t>(found.size());
+  for (size_t z = 0; z < found.size(); ++z) {
+    const float sigma = std::max(found[z].sigma[0][0], kLeastStrength * strongest_of(found, 0, 0));
+    noise.strengths.of[z] = sigma / noise.sigma[0][0];
+  }
+  return noise;
+}
+
+}  // namespace
+
+NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, NoiseKind kind,
                                  ThreadPool& pool, const Callbacks& callbacks) {
   const int32_t tiles = std::max(kLeastTiles, kSampleTiles / static_cast<int32_t>(layers.size()));
   std::vector<NoiseModel> found;
@@ -194,6 +262,11 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, NoiseKind k
       take_gain(field_of(corners, layer.width, layer.height), samples[i], pool);
     }
     found.push_back(estimate_noise(samples[i], picture_range({&layer, 1}), kind, pool, callbacks));
+  }
+  if (all && differ_in_strength(found, samples, pool)) {
+    NoiseModel different = noise_of_different(found);
+    different.corners = corners;
+    return different;
   }
   leave_out_mute(found, samples);
   double most = most_agreed(found);

@@ -72,6 +72,7 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
   plan.follows =
       follows_motion(noise) && plan.depth > 0 && !(tried && noise.unfollowed[params.method]);
   if (plan.follows) plan.places = noise.places;
+  plan.strengths = noise.strengths;
   plan.followed_share = static_cast<float>(still || is_even(noise) ? 1 : kFollowedShare);
   const double counted = still && !noise.between.in_sharpness ? kStillShare : 1;
   for (int32_t c = 0; c < channels; ++c) {
@@ -88,6 +89,14 @@ FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channel
     }
   }
   return plan;
+}
+
+double FusionPlan::worth(int32_t z, int32_t layers) const {
+  double all = 0;
+  for (int32_t l = std::max(z - depth, 0); l <= std::min(z + depth, layers - 1); ++l) {
+    all += double{variance(z, layers)} / variance(l, layers);
+  }
+  return all;
 }
 
 bool fuses_anything(const FusionPlan& plan, bool lightness) {

@@ -6,12 +6,13 @@
 // Of a layer v and another one u, level l of the difference d = v - u being the mean of
 // 2^l x 2^l pixels (engine/boundary/pyramid.h), with sigma the noise of that level and channel,
 //     D(x) = mean over a box round x, and over the channels, of d_l^2 / (2 sigma^2)
-// is 1 for noise alone, sigma^2 being that of the pixel's tone where it is known. Small boxes see
-// where something has moved; large ones, and coarse levels, see what differs by less than a pixel's
-// noise, as texture moved by a pixel does. The layer's weight is the least that the kFusionTests
-// give, (alike - D) / (alike - same) within 0 and 1. Where it is invalid, or in all of the 7 x 7
-// pixels exactly what the layer before it (on the way from v) is, it says nothing new and weighs
-// nothing: frames are held, and borders transparent.
+// is 1 for noise alone, sigma^2 being that of the pixel's tone where it is known, and of layers
+// whose noise differs in strength the mean of both. Small boxes see where something has moved;
+// large ones, and coarse levels, see what differs by less than a pixel's noise, as texture moved by
+// a pixel does. The layer's weight is the least that the kFusionTests give, (alike - D) / (alike -
+// same) within 0 and 1. Where it is invalid, or in all of the 7 x 7 pixels exactly what the layer
+// before it (on the way from v) is, it says nothing new and weighs nothing: frames are held, and
+// borders transparent. Noisier layers weigh less, by their variance.
 //
 // Of layers that don't stand still and surely show noise, u is first brought to where v shows the
 // same, block by block (engine/cpu/volume/motion_field.h).
@@ -70,10 +71,20 @@ struct FusionPlan {
   // How much of what the mean removes is taken: less than 1 where less strength is asked for.
   float taken[kMaxChannels];
 
+  // How many layers as noisy as layer z all that it is averaged with are worth.
+  double worth(int32_t z, int32_t layers) const;
+
   bool follows;           // what moves
   float followed_share;   // of D that counts where all round a pixel moves as it does
   float motion_sigma[2];  // luma's noise at a half and a quarter of the resolution
   LayerPlaces places;     // as in NoiseModel
+  LayerStrengths strengths;
+
+  // The noise's variance in a layer of so many, over that of NoiseModel::sigma.
+  float variance(int32_t z, int32_t layers) const {
+    const float strength = strengths.at(z, layers);
+    return strength * strength;
+  }
 
   // Pixels round one that its weights depend on in a layer that stands still: the margin, and the
   // rest of its own pixel there.

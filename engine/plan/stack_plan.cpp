@@ -38,7 +38,7 @@ double between(double from, double to, double part) {
 
 bool fuses_stack(const Params& params, const NoiseModel& noise) {
   if (method_row(params.method).stack == StackWay::kFusion || noise.between.known) return true;
-  if (noise.corners.enabled != 0 || noise.lone) return true;
+  if (noise.corners.enabled != 0 || noise.lone || noise.strengths.count > 0) return true;
   if (noise.nlm_way != NlmWay::kUntold) return noise.nlm_way == NlmWay::kAverage;
   const bool measured = params.auto_sigma || noise.between.instead;
   const bool surely_measured = measured && noise.confidence == Confidence::kMeasured;
@@ -80,7 +80,16 @@ StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
   std::copy_n(picture.hidden, kMaxChannels, stack.fusion.hidden);
   for (int32_t layers = 1; layers <= 2 * depth + 1; ++layers) {
     for (int32_t i = 0; i <= last_run(layers); ++i) {
-      stack.halo = std::max(stack.halo, left_plan(stack, run_count(i, layers)).halo);
+      stack.halo = std::max(stack.halo, left_plan(stack, run_count(i, layers, layers)).halo);
+    }
+  }
+  const LayerStrengths& strengths = noise.strengths;
+  for (int32_t z = 0; z < strengths.count; ++z) {
+    const double worth = stack.fusion.worth(z, strengths.count);
+    const int32_t layers = worth_layers(2 * depth + 1, worth);
+    for (int32_t i = 0; i <= last_run(layers); ++i) {
+      const Plan left = left_plan(stack, run_count(i, layers, worth), strengths.of[z]);
+      stack.halo = std::max(stack.halo, left.halo);
     }
   }
   if (!noise.lone) return stack;
@@ -97,17 +106,21 @@ int32_t last_run(int32_t layers) {
   return last;
 }
 
-double run_count(int32_t run, int32_t layers) {
-  const int32_t last = last_run(layers);
-  return run >= last ? 1.0 : std::pow(layers, 1.0 - static_cast<double>(run) / last);
+int32_t worth_layers(int32_t layers, double worth) {
+  return std::min(layers, static_cast<int32_t>(std::ceil(worth)));
 }
 
-NoiseModel left_noise(const StackPlan& stack, double count) {
+double run_count(int32_t run, int32_t layers, double worth) {
+  const int32_t last = last_run(layers);
+  return run >= last ? 1.0 : std::pow(worth, 1.0 - static_cast<double>(run) / last);
+}
+
+NoiseModel left_noise(const StackPlan& stack, double count, double strength) {
   NoiseModel left = evened_noise(stack.noise);
   left.corners = {};  // the mean is over them
   for (int32_t c = 0; c < left.channels; ++c) {
     const double sigma =
-        fused_sigma(stack.fusion.taken[c], count) * (count > 1 ? left.unevenness : 1);
+        strength * fused_sigma(stack.fusion.taken[c], count) * (count > 1 ? left.unevenness : 1);
     for (int32_t l = 0; l < left.levels; ++l) {
       left.sigma[l][c] = static_cast<float>(left.sigma[l][c] * sigma);
     }
@@ -115,8 +128,8 @@ NoiseModel left_noise(const StackPlan& stack, double count) {
   return left;
 }
 
-Plan left_plan(const StackPlan& stack, double count) {
-  return make_plan(stack.params, averaged_format(stack), left_noise(stack, count));
+Plan left_plan(const StackPlan& stack, double count, double strength) {
+  return make_plan(stack.params, averaged_format(stack), left_noise(stack, count, strength));
 }
 
 Plan lone_plan(const StackPlan& stack, PixelFormat format, const NoiseModel& lone) {

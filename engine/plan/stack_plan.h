@@ -39,14 +39,17 @@ NoiseModel asked_noise(const Params& params, const NoiseModel& measured);
 StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
                           const NoiseModel& noise);
 
-// With n layers in the window there are runs 0..last_run(n), run i being for n^(1 - i / last) of
-// them.
+// With n layers in the window that are worth m as noisy as the filtered one there are runs
+// 0..last_run(n), run i being for m^(1 - i / last) of these. As a rule all hold the same noise, and
+// m is n; where it is less, so is n (worth_layers()).
 int32_t last_run(int32_t layers);
-double run_count(int32_t run, int32_t layers);
+int32_t worth_layers(int32_t layers, double worth);
+double run_count(int32_t run, int32_t layers, double worth);
 
-// What is left in a mean of `count` independent layers: its noise, and the picture filter's plan.
-NoiseModel left_noise(const StackPlan& stack, double count);
-Plan left_plan(const StackPlan& stack, double count);
+// What is left in a mean of `count` independent layers as noisy as one whose noise is so many times
+// the stack's: its noise, and the picture filter's plan.
+NoiseModel left_noise(const StackPlan& stack, double count, double strength = 1);
+Plan left_plan(const StackPlan& stack, double count, double strength = 1);
 
 // The plan of a layer that is denoised as a picture of its own.
 Plan lone_plan(const StackPlan& stack, PixelFormat format, const NoiseModel& lone);

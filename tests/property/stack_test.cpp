@@ -200,6 +200,33 @@ TEST(Stack, PicturesOfTheirOwnAreDenoisedAsSuch) {
   }
 }
 
+// Frames of one scene at different sensitivities, or one of which is done already.
+TEST(Stack, NoisyLayersTakeFromCalmOnesAndCostThemNothing) {
+  const std::vector<std::vector<float>> cases{{5, 9}, {4, 24, 24}, {0, 14, 14}};
+  for (const std::vector<float>& sigma : cases) {
+    const TestImage truth = clean(kColour, 192, 160);
+    Stack layers;
+    for (size_t z = 0; z < sigma.size(); ++z) {
+      layers.push_back(
+          test::noisy_picture(kColour, 192, 160, sigma[z], 5 + static_cast<int32_t>(z)));
+    }
+    for (const Method method : {Method::kBm3d, Method::kNlm}) {
+      Params params;
+      params.method = static_cast<int32_t>(method);
+      params.quality = static_cast<int32_t>(Quality::kNormal);
+      const Stack results = denoised(params, 3, layers);
+      for (size_t z = 0; z < sigma.size(); ++z) {
+        const double single = std::min(60.0, test::psnr(alone(params, layers[z]), truth));
+        EXPECT_GT(test::psnr(results[z], truth), single - 0.1)
+            << sigma.size() << " layers, " << z << ", method " << params.method;
+        if (sigma[z] < 2 * sigma[0] || sigma[0] == 0) continue;
+        EXPECT_GT(test::psnr(results[z], truth), single + 3)
+            << sigma.size() << " layers, " << z << ", method " << params.method;
+      }
+    }
+  }
+}
+
 // As a hand moves a camera: by whole pixels and parts of one.
 TEST(Stack, WhatMovedIsAveragedAllTheSame) {
   constexpr int32_t kWidth = 256, kHeight = 224;

@@ -67,6 +67,22 @@ TEST(NoiseAtLevel, FollowsWhatMovesAsAtFullResolution) {
   EXPECT_FALSE(make_fusion_plan(Params(), 2, 3, white_noise(3, 1.25f)).follows);
 }
 
+TEST(LayerStrengths, SayHowMuchEachLayerIsWorth) {
+  NoiseModel noise = white_noise(1, 6);
+  EXPECT_EQ(make_fusion_plan(Params(), 2, 1, noise).worth(0, 5), 3);
+  EXPECT_EQ(make_fusion_plan(Params(), 2, 1, noise).worth(2, 5), 5);
+  noise.strengths = {3, {0.5f, 1, 2}};
+  const FusionPlan plan = make_fusion_plan(Params(), 2, 1, noise);
+  EXPECT_EQ(plan.worth(0, 3), 1 + 0.25 + 0.0625);
+  EXPECT_EQ(plan.worth(2, 3), 16 + 4 + 1);
+  EXPECT_EQ(plan.worth(2, 4), 4) << "of a stack that it wasn't measured of";
+  EXPECT_EQ(make_fusion_plan(Params(), 1, 1, noise).worth(2, 3), 4 + 1);
+  EXPECT_EQ(told_noise(noise).sigma[0][0], 12) << "the noisiest layer's";
+  EXPECT_EQ(noise_at_level(noise, 1).strengths.of[2], 2);
+  EXPECT_EQ(noise.strengths.part(1, 2).at(1, 2), 2);
+  EXPECT_EQ(LayerStrengths().part(1, 2).at(1, 2), 1);
+}
+
 TEST(LoneLayers, HaveTheirOwnNoiseAtAnyResolution) {
   NoiseModel noise = white_noise(1, 6);
   EXPECT_EQ(lone_noise(noise, 0), nullptr);

@@ -650,7 +650,7 @@ TEST(StillNoise, OfTonesIsWhatMostLayersSurelyShow) {
     for (size_t z = 0; z < 4; ++z) layers.push_back(toned(z < even, static_cast<uint32_t>(z + 2)));
     std::vector<ConstImage> views;
     for (const TestImage& layer : layers) views.push_back(layer.view());
-    const NoiseModel noise = estimate_volume_noise(views, NoiseKind::kSure, pool, {});
+    const NoiseModel noise = estimate_volume_noise(views, true, NoiseKind::kSure, pool, {});
     EXPECT_EQ(noise.alone.known, even < 2) << even;
   }
 }
@@ -688,7 +688,7 @@ TEST(StillNoise, OfTonesIsWhatMostLayersShowOfWhichSomeAreUnsure) {
     std::vector<ConstImage> views;
     for (const TestImage& layer : layers) views.push_back(layer.view());
     ASSERT_EQ(estimate_noise(views[0], NoiseKind::kSure, pool, {}).confidence, Confidence::kUnsure);
-    const NoiseModel noise = estimate_volume_noise(views, NoiseKind::kSure, pool, {});
+    const NoiseModel noise = estimate_volume_noise(views, true, NoiseKind::kSure, pool, {});
     EXPECT_EQ(noise.alone.known, unsure < 2) << unsure;
     EXPECT_EQ(noise.confidence == Confidence::kMeasured, unsure < 2) << unsure;
   }
@@ -1013,7 +1013,7 @@ TEST(StillNoise, OfOnePictureIsNotThatOfOthers) {
   for (const TestImage& layer : layers) views.push_back(layer.view());
   EXPECT_GT(estimate_noise(views[0], NoiseKind::kSure, pool, {}).sigma[0][0], 11);
   EXPECT_EQ(estimate_noise(views[1], NoiseKind::kSure, pool, {}).confidence, Confidence::kUnsure);
-  EXPECT_LT(estimate_volume_noise(views, NoiseKind::kSure, pool, {}).sigma[0][0], 1);
+  EXPECT_LT(estimate_volume_noise(views, true, NoiseKind::kSure, pool, {}).sigma[0][0], 1);
 }
 
 // What moves in many ways leaves more than noise; still no noise is stronger than that.

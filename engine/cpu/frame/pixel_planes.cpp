@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "engine/boundary/pixel_math.h"
+#include "rows.h"
 
 namespace grainless {
 namespace {
-
-constexpr int32_t kRowsAtOnce = 16;
 
 ConstImage source_image(const Plan& plan, const AbiTile& tile) {
   return {plan.format, tile.image_width, tile.image_height,
@@ -208,13 +207,6 @@ void fill_row(const ConstImage& image, const Reading& reading, int32_t y, Planes
       for (int32_t c = 0; c < planes.channels(); ++c) *planes.at(c, x, y) = reading.hidden[c];
     }
   }
-}
-
-void over_rows(const Rect& rect, ThreadPool& pool, const std::function<void(int32_t y)>& body) {
-  pool.parallel_for((rect.height + kRowsAtOnce - 1) / kRowsAtOnce, [&](int32_t strip, int32_t) {
-    const int32_t first = rect.y + strip * kRowsAtOnce;
-    for (int32_t y = first; y < std::min(first + kRowsAtOnce, rect.bottom()); ++y) body(y);
-  });
 }
 
 }  // namespace

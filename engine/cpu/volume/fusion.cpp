@@ -2,6 +2,7 @@
 #include "fusion.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -21,7 +22,7 @@
 namespace grainless {
 namespace {
 
-constexpr int32_t kTileWidth = 512, kTileHeight = 128;
+constexpr int32_t kTileWidth = 512, kTileHeight = 256;
 
 // out[x] = sum of in[x .. x + count - 1]: runs of 1, 2, 4, … are added once for all, in the same
 // order everywhere. `in` holds width + count - 1 values and is used up.
@@ -101,7 +102,10 @@ class Motion {
     fields_.resize(static_cast<size_t>(end - first_));
     for (int32_t l = first_; l < end; ++l) {
       if (l == z) continue;
-      MotionField field = find_motion(own, levels(l), about(l), plan.motion_sigma, part, pool);
+      const float share =
+          std::sqrt((plan.variance(z, source.count) + plan.variance(l, source.count)) / 2);
+      const float sigma[2] = {share * plan.motion_sigma[0], share * plan.motion_sigma[1]};
+      MotionField field = find_motion(own, levels(l), about(l), sigma, part, pool);
       if (!field.is_zero()) fields_[static_cast<size_t>(l - first_)] = std::move(field);
     }
   }
@@ -145,7 +149,7 @@ class Tile {
   Planes load_moved(int32_t z);
 
   void walk(int32_t step, Fused& result);
-  void weigh(const Planes& own, const Planes& other);
+  void weigh(int32_t z, const Planes& own, const Planes& other);
   void set_tones(const Planes& own, const Planes& other);
   void set_shares(int32_t z);
   void square_level(int32_t level);
@@ -154,7 +158,8 @@ class Tile {
   void drop_invalid(int32_t z);
   void drop_invalid(const ConstImage& image, const MotionField& field);
   void box(const Planes& in, const Rect& image, int32_t radius, Planes& out);
-  void add(const Planes& other, Fused& result);
+  void add(int32_t z, const Planes& other, Fused& result);
+  float variance(int32_t z) const { return plan_.variance(z, source_.count); }
   void finish(Fused& result);
 
   const FusionPlan& plan_;
@@ -164,6 +169,7 @@ class Tile {
   ThreadPool serial_;
   const Plan pixels_;
   Rect rect_, grown_;
+  float between_ = 1;  // sigma^2 over the mean of the two layers'
   Planes own_, difference_[kFusionLevels], weight_, total_, squares_;
   Planes share_;                      // of D that counts
   Planes tone_;                       // FusionPlan::tones at the coarsest level
@@ -211,10 +217,10 @@ void Tile::walk(int32_t step, Fused& result) {
     if (z < 0 || z >= source_.count) return;
     Planes other = load_moved(z);
     set_shares(z);
-    weigh(own_, other);
+    weigh(z, own_, other);
     drop_repeated(i == 1 ? own_ : before, other);
     drop_invalid(z);
-    add(other, result);
+    add(z, other, result);
     before = std::move(other);
   }
 }
@@ -225,7 +231,8 @@ Planes Tile::load_moved(int32_t z) {
   return displaced(load(z, displaced_source(*field, grown_, image(0))), *field, grown_);
 }
 
-void Tile::weigh(const Planes& own, const Planes& other) {
+void Tile::weigh(int32_t z, const Planes& own, const Planes& other) {
+  between_ = 2 / (variance(z_) + variance(z));
   for (int32_t c = 0; c < plan_.channels; ++c) {
     for (int32_t y = grown_.y; y < grown_.bottom(); ++y) {
       const float *a = own.at(c, grown_.x, y), *b = other.at(c, grown_.x, y);
@@ -293,7 +300,7 @@ void Tile::square_level(int32_t level) {
     std::fill_n(out, all.width, 0.0f);
     for (int32_t c = 0; c < plan_.channels; ++c) {
       const float* d = difference.at(c, all.x, y);
-      const float gain = plan_.gain[level][c];
+      const float gain = between_ * plan_.gain[level][c];
       for (int32_t x = 0; x < all.width; ++x) out[x] += gain * (d[x] * d[x]);
     }
     const float* tone = tone_.at(0, tone_.rect().x, y >> shift) - tone_.rect().x;
@@ -405,18 +412,22 @@ void Tile::drop_invalid(const ConstImage& image, const MotionField& field) {
   });
 }
 
-void Tile::add(const Planes& other, Fused& result) {
+void Tile::add(int32_t z, const Planes& other, Fused& result) {
+  const float share = variance(z_) / variance(z);  // of the weight of one as noisy as this layer
   for (int32_t y = rect_.y; y < rect_.bottom(); ++y) {
     const float* weight = weight_.at(0, rect_.x, y);
     float *total = total_.at(0, rect_.x, y), *squares = squares_.at(0, rect_.x, y);
     for (int32_t x = 0; x < rect_.width; ++x) {
-      total[x] += weight[x];
-      squares[x] += weight[x] * weight[x];
+      const float w = share * weight[x];
+      total[x] += w;
+      squares[x] += w * weight[x];
     }
     for (int32_t c = 0; c < plan_.channels; ++c) {
       const float *own = own_.at(c, rect_.x, y), *from = other.at(c, rect_.x, y);
       float* sum = result.planes.at(c, rect_.x, y);
-      for (int32_t x = 0; x < rect_.width; ++x) sum[x] += weight[x] * (from[x] - own[x]);
+      for (int32_t x = 0; x < rect_.width; ++x) {
+        sum[x] += share * weight[x] * (from[x] - own[x]);
+      }
     }
   }
 }

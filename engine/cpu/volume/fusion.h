@@ -12,8 +12,9 @@ namespace grainless {
 // What planes of layers are made by, and layers of planes.
 Plan layer_pixels(const FusionPlan& plan, PixelFormat format);
 
-// Of one layer: luma and chroma, and how many independent layers' worth each pixel is (one plane):
-// (sum of weights)^2 / (sum of their squares), 1 where nothing was alike.
+// Of one layer: luma and chroma, and how many independent layers as noisy as itself each pixel is
+// worth (one plane), 1 where nothing was alike: (sum of weights)^2 / (sum of their squares) of
+// layers that all are.
 struct Fused {
   Planes planes, count;
 };
