@@ -21,16 +21,6 @@ constexpr int32_t kTiles = 6;
 constexpr float kAlike = 1.3f;
 constexpr double kMostAlike = 0.08;
 
-// Of the stack's noise: calmer layers of one that isn't known layer by layer gain nothing by
-// others, and what shows nearly the same at that noise may show something else.
-constexpr float kCalmer = 0.6f;
-
-bool is_calmer(const NoiseModel& layer, const NoiseModel& stack) {
-  const bool sure = layer.confidence == Confidence::kMeasured &&
-                    stack.confidence == Confidence::kMeasured && stack.strengths.count == 0;
-  return sure && layer.sigma[0][0] < kCalmer * stack.sigma[0][0];
-}
-
 // What averages as much as ever is averaged.
 FusionPlan widest_fusion(int32_t channels, const NoiseModel& noise) {
   NoiseModel together = noise;
@@ -83,9 +73,9 @@ void find_lone_layers(std::span<const ConstImage> layers, ThreadPool& pool,
     return alike > most;
   };
   for (size_t z = 0; z < layers.size(); ++z) {
-    NoiseModel own = measure(layers[z]);
-    if (!is_calmer(own, noise) && shows_others(z)) continue;
-    lone.noise[z] = std::move(own);
+    const bool calm = (noise.calm >> z & 1) != 0;
+    if (!calm && shows_others(z)) continue;
+    lone.noise[z] = measure(layers[z]);
     any = true;
   }
   if (any) noise.lone = std::make_shared<const LoneLayers>(std::move(lone));

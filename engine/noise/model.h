@@ -162,6 +162,9 @@ struct NoiseNumbers {
   bool apart[kStackMethods] = {};
   // Layers as they are come nearer to it than those whose motion is followed.
   bool unfollowed[kStackMethods] = {};
+  // Of a stack without strengths: those of the first layers (a bit each) that surely hold far less
+  // than sigma.
+  uint32_t calm = 0;
   // With these, 1 / sigma^2 is the mean of that of the layers: of n layers, weighted by it, the
   // mean holds sigma / sqrt(n).
   LayerStrengths strengths;

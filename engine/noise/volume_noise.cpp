@@ -221,6 +221,19 @@ bool differ_in_strength(const std::vector<NoiseModel>& found, const std::vector<
   });
 }
 
+// Layers that gain nothing by others, as which shows nearly the same at the stack's noise may show
+// something else.
+uint32_t calm_ones(const std::vector<NoiseModel>& found, const NoiseModel& stack) {
+  constexpr float kCalm = 0.6f;
+  uint32_t calm = 0;
+  if (stack.confidence != Confidence::kMeasured) return calm;
+  for (size_t z = 0; z < found.size(); ++z) {
+    const bool sure = found[z].confidence == Confidence::kMeasured;
+    if (sure && found[z].sigma[0][0] < kCalm * stack.sigma[0][0]) calm |= uint32_t{1} << z;
+  }
+  return calm;
+}
+
 NoiseModel noise_of_different(const std::vector<NoiseModel>& found) {
   NoiseModel noise = mean_noise(found, HUGE_VAL);
   const auto count = static_cast<double>(found.size());
@@ -293,6 +306,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
   if (mean.alone.known) mean.confidence = Confidence::kMeasured;
   tell_layers_apart(mean);
   mean.corners = corners;
+  mean.calm = calm_ones(found, mean);
   return mean;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/methods.h"
 #include "engine/noise/layer_tones.h"
@@ -30,6 +31,14 @@ Params picture_params(const Params& params) {
 // by sigma (promise 8 of the design). From two thirds of the layers' noise on all is averaged.
 constexpr double kMostExplained = 1.5;
 
+// What layers of one noise would hold to differ as much: a sigma that is given is all layers'.
+float usual_strength(const LayerStrengths& strengths) {
+  if (strengths.count == 0) return 1;
+  const float* end = strengths.of + strengths.count;
+  const float squares = std::inner_product(strengths.of, end, strengths.of, 0.0f);
+  return std::sqrt(squares / static_cast<float>(strengths.count));
+}
+
 double between(double from, double to, double part) {
   return from + (to - from) * std::clamp(part, 0.0, 1.0);
 }
@@ -53,6 +62,9 @@ NoiseModel asked_noise(const Params& params, const NoiseModel& measured) {
   if (params.sigma <= 0 || !(shown || measured.still || measured.between.known)) return noise;
   noise.between = told_apart_by(measured);
   noise.between.instead = true;
+  for (auto& level : noise.between.sigma) {
+    for (float& sigma : level) sigma *= usual_strength(measured.strengths);
+  }
   for (int32_t c = 0; c < noise.channels; ++c) {
     const double differ = noise.between.sigma[0][c];
     const double most = kMostExplained * params.sigma;
