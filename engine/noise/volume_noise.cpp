@@ -191,12 +191,13 @@ float strongest_of(const std::vector<NoiseModel>& found, int32_t level, int32_t 
 }
 
 // Frames of different exposures or sensitivities: the noisiest is sure of what it holds, and flat
-// blocks, which are the same ones of one scene, show as much more than the calmest one's as the
-// layers say. One that is unsure and says too little is taken for better than it is, as if alone.
+// blocks, which are about the same ones of one scene, show much of what layers say that they hold
+// more than the calmest one. One that is unsure and says too little is taken for better than it is,
+// as if alone.
 bool differ_in_strength(const std::vector<NoiseModel>& found, const std::vector<Sample>& samples,
                         ThreadPool& pool) {
   constexpr float kClearly = 1.25f;
-  constexpr double kLeastMore = 0.6, kMostMore = 1.6, kAbout = 0.3;
+  constexpr double kLeastMore = 0.5, kAbout = 0.25;  // flat blocks hold some texture
   const auto tells = [](const NoiseModel& noise) {
     return noise.confidence != Confidence::kTooSmall;
   };
@@ -212,12 +213,12 @@ bool differ_in_strength(const std::vector<NoiseModel>& found, const std::vector<
     return std::pow(flat_block_noise(samples[static_cast<size_t>(z)], 0, kLumaBlock, pool).sigma[0],
                     2);
   };
-  const double least = std::pow(calmest->sigma[0][0], 2),
-               of_calmest = flat(calmest - found.begin());
+  const double least = std::pow(calmest->sigma[0][0], 2);
+  const double of_calmest = flat(calmest - found.begin());
   return std::all_of(found.begin(), found.end(), [&](const NoiseModel& noise) {
     const double more = std::pow(noise.sigma[0][0], 2) - least;
     const double seen = flat(&noise - found.data()) - of_calmest;
-    return seen >= kLeastMore * more - kAbout * least && seen <= kMostMore * more + kAbout * least;
+    return seen >= kLeastMore * more - kAbout * of_calmest;
   });
 }
 
