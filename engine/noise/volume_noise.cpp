@@ -197,7 +197,8 @@ float strongest_of(const std::vector<NoiseModel>& found, int32_t level, int32_t 
 bool differ_in_strength(const std::vector<NoiseModel>& found, const std::vector<Sample>& samples,
                         ThreadPool& pool) {
   constexpr float kClearly = 1.25f;
-  constexpr double kLeastMore = 0.5, kAbout = 0.25;  // flat blocks hold some texture
+  // Flat blocks hold some texture, and what is measured of a layer varies, but not both alike.
+  constexpr double kLeastMore = 0.5, kAbout = 0.25, kLeastOfMost = 0.3;
   const auto tells = [](const NoiseModel& noise) {
     return noise.confidence != Confidence::kTooSmall;
   };
@@ -218,7 +219,8 @@ bool differ_in_strength(const std::vector<NoiseModel>& found, const std::vector<
   return std::all_of(found.begin(), found.end(), [&](const NoiseModel& noise) {
     const double more = std::pow(noise.sigma[0][0], 2) - least;
     const double seen = flat(&noise - found.data()) - of_calmest;
-    return seen >= kLeastMore * more - kAbout * of_calmest;
+    const double least_seen = &noise == &*noisiest ? kLeastOfMost * more : -HUGE_VAL;
+    return seen >= std::max(kLeastMore * more - kAbout * of_calmest, least_seen);
   });
 }
 
