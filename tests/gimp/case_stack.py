@@ -118,6 +118,20 @@ def check_lone_layers():
     assert same(*results)
 
 
+def check_unequal_layers():
+    """Frames of one scene: noisy ones take from calm ones, which lose nothing."""
+    clean = [moving_picture(0, 200, 160, 0, 0)] * 3
+    left = []
+    for together in (True, False):
+        image, layers = noisy_layers(clean, "U8_NON_LINEAR", False, (5, 12, 20))
+        for selected in [layers] if together else [[layer] for layer in layers]:
+            denoise(image, selected, **({"procedure": STACK} if together else {}))
+        left.append([np.sqrt(np.mean((get_pixels(layer)[..., :3] - clean[0]) ** 2)) for layer in layers])
+    calm, *noisy = zip(*left)
+    assert calm[0] < 1.02 * calm[1], left
+    assert all(stack < 0.75 * alone for stack, alone in noisy), left
+
+
 def check_given_sigma():
     """Still layers are averaged, however much or little one asks for."""
     for method in ("bm3d", "nlm"):
@@ -309,6 +323,7 @@ def cases():
     yield "stack: defaults", check_defaults
     yield "stack: frames that move", check_motion
     yield "stack: frames that show nothing alike", check_lone_layers
+    yield "stack: frames that hold different noise", check_unequal_layers
     yield "stack: a sigma of one's own", check_given_sigma
     yield "stack: which layers", check_which_layers
     yield "stack: selection and transparency", check_selection
