@@ -557,7 +557,8 @@ Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callba
   if (!status.ok()) return status;
   ui::PreviewInfo& info = result.info;
   info.spared = intersect(job.rect, selection->rect()).empty();
-  const NoiseModel told = report.changed ? told_noise(noise) : noise;
+  const NoiseModel shown = noise_of_layer(noise, job.layer, count());
+  const NoiseModel told = report.changed ? told_noise(shown) : shown;
   info.sigma.assign(told.sigma[0], told.sigma[0] + told.channels);
   info.measured = job.params.auto_sigma;
   info.confidence = confidence_of(told);
@@ -631,6 +632,7 @@ Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
   params.auto_sigma = true;
   NoiseModel noise;
   if (Status status = noise_for(params, noise); !status.ok()) return status;
+  noise = noise_of_layer(noise, index, count());
   Callbacks callbacks;
   callbacks.cancel = &stopped_;
   NoiseCurve curve;

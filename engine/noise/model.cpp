@@ -133,16 +133,18 @@ LayerStrengths LayerStrengths::part(int32_t first, int32_t layers) const {
 
 namespace {
 
+NoiseModel stronger(NoiseModel noise, float times) {
+  for (auto& level : noise.sigma) {
+    for (float& sigma : level) sigma *= times;
+  }
+  return noise;
+}
+
 // Of the layer that holds most.
 NoiseModel noisiest(const NoiseModel& noise) {
   const LayerStrengths& strengths = noise.strengths;
-  NoiseModel told = noise;
-  if (strengths.count == 0) return told;
-  const float most = *std::max_element(strengths.of, strengths.of + strengths.count);
-  for (auto& level : told.sigma) {
-    for (float& sigma : level) sigma *= most;
-  }
-  return told;
+  if (strengths.count == 0) return noise;
+  return stronger(noise, *std::max_element(strengths.of, strengths.of + strengths.count));
 }
 
 // Of a stack with lone layers.
@@ -157,6 +159,14 @@ NoiseModel strongest(const NoiseModel& noise) {
 }
 
 }  // namespace
+
+NoiseModel noise_of_layer(const NoiseModel& stack, int32_t layer, int32_t layers) {
+  if (const NoiseModel* lone = lone_noise(stack, layer)) return *lone;
+  NoiseModel noise = stronger(stack, stack.strengths.at(layer, layers));
+  noise.lone = nullptr;
+  noise.strengths = {};
+  return noise;
+}
 
 NoiseModel told_noise(const NoiseModel& noise) {
   if (noise.lone) return strongest(noise);

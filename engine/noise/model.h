@@ -185,6 +185,10 @@ struct LoneLayers {
 // The noise of a layer that is denoised as a picture of its own; null of one that isn't.
 const NoiseModel* lone_noise(const NoiseModel& stack, int32_t layer);
 
+// What one of a stack's layers holds, of so many: a lone one's own noise, or the stack's, as strong
+// as it is there.
+NoiseModel noise_of_layer(const NoiseModel& stack, int32_t layer, int32_t layers);
+
 // Changes that of each lone layer.
 void change_lone(NoiseModel& stack, const std::function<void(NoiseModel&)>& change);
 

@@ -78,6 +78,7 @@ TEST(LayerStrengths, SayHowMuchEachLayerIsWorth) {
   EXPECT_EQ(plan.worth(2, 4), 4) << "of a stack that it wasn't measured of";
   EXPECT_EQ(make_fusion_plan(Params(), 1, 1, noise).worth(2, 3), 4 + 1);
   EXPECT_EQ(told_noise(noise).sigma[0][0], 12) << "the noisiest layer's";
+  EXPECT_EQ(told_noise(noise_of_layer(noise, 0, 3)).sigma[0][0], 3);
   EXPECT_EQ(noise_at_level(noise, 1).strengths.of[2], 2);
   EXPECT_EQ(noise.strengths.part(1, 2).at(1, 2), 2);
   EXPECT_EQ(LayerStrengths().part(1, 2).at(1, 2), 1);
@@ -90,6 +91,8 @@ TEST(LoneLayers, HaveTheirOwnNoiseAtAnyResolution) {
   lone.noise = {white_noise(1, 3), std::nullopt, white_noise(1, 20)};
   noise.lone = std::make_shared<const LoneLayers>(lone);
   EXPECT_EQ(told_noise(noise).sigma[0][0], 20);
+  EXPECT_EQ(told_noise(noise_of_layer(noise, 0, 3)).sigma[0][0], 3);
+  EXPECT_EQ(told_noise(noise_of_layer(noise, 1, 3)).sigma[0][0], 6);
   const NoiseModel half = noise_at_level(noise, 1);
   EXPECT_EQ(lone_noise(half, 0)->sigma[0][0], 1.5f);
   EXPECT_EQ(lone_noise(half, 1), nullptr);
