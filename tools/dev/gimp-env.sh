@@ -100,9 +100,11 @@ start_x() {
     local display=$profile/display
     export GDK_BACKEND=x11
     # A number that is nobody else's: a display that ends takes the socket of one that has just got its number along.
-    Xvfb ":$((100 + $$ % 50000))" -displayfd 3 -screen 0 "${GRAINLESS_SCREEN:-1600x1000}x24" -nolisten tcp 3>"$display" >"$profile/xvfb.log" 2>&1 &
+    # Without -noreset it starts anew when the first question whether it is there has been answered, and refuses who
+    # comes meanwhile: the window manager.
+    Xvfb ":$((100 + $$ % 50000))" -displayfd 3 -noreset -screen 0 "${GRAINLESS_SCREEN:-1600x1000}x24" -nolisten tcp 3>"$display" >"$profile/xvfb.log" 2>&1 &
     started+=($!)
-    wait_for "Xvfb, the display without a screen" test -s "$display"
+    wait_for xvfb "the display without a screen" test -s "$display"
     DISPLAY=:$(<"$display")
     export DISPLAY
 }
@@ -122,7 +124,7 @@ SWAY
     env -u WAYLAND_DISPLAY WLR_BACKENDS=headless WLR_RENDERER=pixman WLR_LIBINPUT_NO_DEVICES=1 \
         sway --config "$profile/sway" >"$profile/sway.log" 2>&1 &
     started+=($!)
-    wait_for "sway, the Wayland display without a screen" swaymsg -t get_outputs
+    wait_for sway "the Wayland display without a screen" swaymsg -t get_outputs
 }
 
 run_in_own_display() {
@@ -137,17 +139,17 @@ run_in_own_display() {
     # The session bus takes along what it started (the accessibility bus), so it is ended after the command only.
     dbus-daemon --session --nofork --print-address=3 3>"$profile/bus" >"$profile/dbus.log" 2>&1 &
     started+=($!)
-    wait_for "the D-Bus session bus" test -s "$profile/bus"
+    wait_for dbus "the session bus" test -s "$profile/bus"
     DBUS_SESSION_BUS_ADDRESS=$(<"$profile/bus")
     export DBUS_SESSION_BUS_ADDRESS
 
     if [[ ! ${GRAINLESS_WAYLAND:-} ]]; then
         openbox >"$profile/openbox.log" 2>&1 &
         started+=($!)
-        wait_for "openbox, the window manager" xdotool get_num_desktops
+        wait_for openbox "the window manager" xdotool get_num_desktops
     fi
     # Asking for the accessibility bus starts it.
-    wait_for "the accessibility bus" dbus-send --session --print-reply --dest=org.a11y.Bus /org/a11y/bus org.a11y.Bus.GetAddress
+    wait_for dbus "the accessibility bus" dbus-send --session --print-reply --dest=org.a11y.Bus /org/a11y/bus org.a11y.Bus.GetAddress
 
     # In the background, so that a signal is answered while the command runs.
     "$@" <&0 &
@@ -157,14 +159,15 @@ run_in_own_display() {
     exit "$status"
 }
 
-wait_for() { # WHAT COMMAND…
-    local what=$1 tries
-    shift
+wait_for() { # LOG WHAT COMMAND…
+    local log=$profile/$1.log what=$2 tries
+    shift 2
     for ((tries = 0; tries < 600; tries++)); do
         "$@" >/dev/null 2>&1 && return 0
         sleep 0.1
     done
-    die "$what did not start within a minute: its log is in $profile"
+    tail -n 20 "$log" >&2 || true
+    die "$what did not start within a minute; the end of $log stands above"
 }
 
 make_profile
