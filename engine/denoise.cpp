@@ -113,6 +113,12 @@ void check_layers(std::span<const ConstImage> layers, std::span<const MutableIma
   }
 }
 
+bool are_those_measured(std::span<const ConstImage> layers, int32_t count) {
+  if (layers.empty()) return false;
+  const ConstImage& one = layers.front();
+  return layers.size() == measured_layers({one.format, one.width, one.height, count}).size();
+}
+
 bool is_whole(const ConstImage& image) {
   return image.rect == Rect{0, 0, image.width, image.height};
 }
@@ -400,8 +406,12 @@ Status Engine::denoise_volume(const Params& params, int32_t depth,
   return status;
 }
 
-std::vector<int32_t> measured_layers(int32_t count) {
-  const int32_t measured = std::min(count, kMeasuredLayers);
+std::vector<int32_t> measured_layers(const LayersShape& shape) {
+  constexpr int32_t kSpread = 9;
+  const int64_t count = shape.count, pixels = int64_t{shape.width} * shape.height;
+  const bool all =
+      count <= kMostMeasured && count * pixels <= kMeasuredBytes / shape.format.pixel_bytes();
+  const int32_t measured = all ? shape.count : std::min(shape.count, kSpread);
   std::vector<int32_t> layers;
   for (int32_t i = 0; i < measured; ++i) {
     layers.push_back(static_cast<int32_t>((int64_t{2} * i + 1) * count / (2 * measured)));
@@ -411,22 +421,29 @@ std::vector<int32_t> measured_layers(int32_t count) {
 
 Status Engine::volume_noise(const Params& params, std::span<const ConstImage> layers,
                             const Callbacks& callbacks, NoiseModel& noise, double* seconds) {
+  if (layers.empty()) {
+    return {ErrorCode::kBadInput, sentence("a volume needs layers, and a target for each")};
+  }
+  const ConstImage& one = layers.front();
+  const auto count = static_cast<int32_t>(layers.size());
+  std::vector<ConstImage> measured;
+  for (const int32_t z : measured_layers({one.format, one.width, one.height, count})) {
+    measured.push_back(layers[static_cast<size_t>(z)]);
+  }
+  return volume_noise(params, count, measured, callbacks, noise, seconds);
+}
+
+Status Engine::volume_noise(const Params& params, int32_t count,
+                            std::span<const ConstImage> measured, const Callbacks& callbacks,
+                            NoiseModel& noise, double* seconds) {
   const Stopwatch watch;
   const Status status = guard([&] {
     throw_if_failed(validate(params));
-    if (layers.empty()) {
-      throw Error(ErrorCode::kBadInput, sentence("a volume needs layers, and a target for each"));
+    for (const ConstImage& layer : measured) check_whole(layer);
+    if (!are_those_measured(measured, count)) {
+      throw Error(ErrorCode::kInternal, "a volume's noise is measured on other layers");
     }
-    std::vector<ConstImage> measured;
-    for (const int32_t z : measured_layers(static_cast<int32_t>(layers.size()))) {
-      check_image(layers[z].format, layers[z].width, layers[z].height, layers[z].rect,
-                  layers[z].data);
-      if (!is_whole(layers[z])) {
-        throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
-      }
-      measured.push_back(layers[z]);
-    }
-    const bool all = measured.size() == layers.size();
+    const bool all = measured.size() == static_cast<size_t>(count);
     noise = estimate_volume_noise(measured, all, static_cast<NoiseKind>(params.noise), impl_->pool,
                                   callbacks);
     noise.range = picture_range(measured);

@@ -100,8 +100,10 @@ struct VolumeBox {
   int32_t first = 0, layers = 0;
 };
 
-// The layers that a volume of `count` is measured on, evenly spread.
-std::vector<int32_t> measured_layers(int32_t count);
+// The layers that a volume is measured on: all, or nine that are evenly spread where there are more
+// than kMostMeasured, or they take more than kMeasuredBytes.
+inline constexpr int64_t kMeasuredBytes = int64_t{1} << 31;
+std::vector<int32_t> measured_layers(const LayersShape& shape);
 
 class Engine {
  public:
@@ -183,9 +185,12 @@ class Engine {
   // of them differ by (engine/noise/still_noise.h), what of their means is noise (mean_shares.h),
   // whether averaging them blurs and, where they are all, how they lie to each other
   // (registration.h), which are pictures of their own (lone_layers.h), and how Non-Local Means
-  // takes them (stack_trial.h). Other layers may be missing. For a sigma that is given they are
-  // looked at, too.
+  // takes them (stack_trial.h). For a sigma that is given they are looked at, too.
   Status volume_noise(const Params& params, std::span<const ConstImage> layers,
+                      const Callbacks& callbacks, NoiseModel& noise, double* seconds);
+
+  // The same of a volume of `count` layers of which the measured ones alone are there.
+  Status volume_noise(const Params& params, int32_t count, std::span<const ConstImage> measured,
                       const Callbacks& callbacks, NoiseModel& noise, double* seconds);
 
   // volume_noise() of layers whose noise is known, as measured with an automatic sigma.

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/boundary/volume_plan.h"
 #include "engine/cpu/volume/fusion.h"
 #include "engine/noise/sample.h"
 #include "engine/params/params.h"
@@ -16,16 +15,16 @@
 namespace grainless {
 namespace {
 
-constexpr int32_t kTiles = 6;
+constexpr int32_t kTiles = 6, kDepth = 8;
 // A pixel is alike in others that is worth so many layers; of a lone layer's few are.
 constexpr float kAlike = 1.3f;
 constexpr double kMostAlike = 0.08;
 
-// What averages as much as ever is averaged.
+// What averages with as many layers as tell enough.
 FusionPlan widest_fusion(int32_t channels, const NoiseModel& noise) {
   NoiseModel together = noise;
   std::fill_n(together.apart, kStackMethods, false);
-  FusionPlan fusion = make_stack_plan({}, kMaxDepth, channels, together).fusion;
+  FusionPlan fusion = make_stack_plan({}, kDepth, channels, together).fusion;
   fusion.places = {};  // what is looked at is brought together
   return fusion;
 }

@@ -321,24 +321,13 @@ std::optional<Similarity> find_similarity(const Levels& own, const Levels& other
   return best;
 }
 
-double farthest(const Similarity& by, const Levels& levels) {
-  double most = 0;
-  for (const double x : {-0.5, 0.5}) {
-    for (const double y : {-0.5, 0.5}) {
-      most = std::max(most, std::abs(by.at({x * levels.width, y * levels.height})));
-    }
-  }
-  return most;
-}
-
 }  // namespace
 
 void register_layers(std::span<const ConstImage> layers, ThreadPool& pool,
                      const Callbacks& callbacks, NoiseModel& noise) {
   const ConstImage& one = layers.front();
-  LayerPlaces places{static_cast<int32_t>(layers.size()), one.width, one.height, 0, {}};
+  LayerPlaces places{static_cast<int32_t>(layers.size()), one.width, one.height, {}};
   Levels before = levels_of(one, pool, callbacks);
-  double far = 0;
   for (size_t i = 1; i < layers.size(); ++i) {
     Levels levels = levels_of(layers[i], pool, callbacks);
     places.of[i] = places.of[i - 1];
@@ -346,16 +335,9 @@ void register_layers(std::span<const ConstImage> layers, ThreadPool& pool,
       const Similarity place = then(places.of[i - 1], *by);
       if (is_sensible(place, levels)) places.of[i] = place;
     }
-    for (size_t j = 0; j < i; ++j) {
-      far = std::max(far, farthest(then(inverse(places.of[j]), places.of[i]), levels));
-      far = std::max(far, farthest(then(inverse(places.of[i]), places.of[j]), levels));
-    }
     before = std::move(levels);
   }
-  if (far <= kNear) return;
-  // A motion field is looked for by means of four pixels a side.
-  places.far = static_cast<int32_t>(std::ceil(far)) + kMovedRound + 4;
-  noise.places = places;
+  if (places.farthest(places.count) > kNear) noise.places = places;
 }
 
 SampleTile placed_tile(const LayerPlaces& places, int32_t z, int32_t other, const SampleTile& tile,

@@ -17,7 +17,7 @@
 
 namespace grainless {
 
-// Sets noise.places of whole layers, kMeasuredLayers at most, whose motion is to be followed.
+// Sets noise.places of whole layers, kMostMeasured at most, whose motion is to be followed.
 // Layers that lie within a few pixels of each other, and such as don't seem to show the same, are
 // left where they are.
 void register_layers(std::span<const ConstImage> layers, ThreadPool& pool,

@@ -85,7 +85,7 @@ void DenoiseTask::read_layers(std::vector<PixelBuffer>& sources, const CallMonit
 
 bool DenoiseTask::is_known(const std::vector<PixelBuffer>& sources) const {
   if (!known_.noise || !(params_.auto_sigma || filter_.measures_given())) return false;
-  const std::vector<int32_t> measured = filter_.noise_layers(shape().count);
+  const std::vector<int32_t> measured = filter_.noise_layers(shape());
   for (size_t i = 0; i < measured.size(); ++i) {
     if (!same_pixels(*known_.pixels[i], sources[static_cast<size_t>(measured[i])])) return false;
   }
@@ -96,12 +96,12 @@ NoiseModel DenoiseTask::noise_of(const std::vector<PixelBuffer>& sources,
                                  const CallMonitor& monitor, double& seconds) const {
   if (is_known(sources)) return Engine::asked_noise(params_, *known_.noise);
   std::vector<ConstImage> measured;
-  for (const int32_t i : filter_.noise_layers(shape().count)) {
+  for (const int32_t i : filter_.noise_layers(shape())) {
     measured.push_back(sources[static_cast<size_t>(i)].image());
   }
   NoiseModel noise;
   const auto measure = [&](const Callbacks& callbacks) {
-    return filter_.measure(params_, measured, callbacks, noise, &seconds);
+    return filter_.measure(params_, shape().count, measured, callbacks, noise, &seconds);
   };
   run_beside(measure, monitor);
   return noise;

@@ -71,7 +71,9 @@ NoiseModel LayerBands::measure_whole(const CallMonitor& monitor) {
   if (!filter_.reads_whole(params_, format)) {
     return white_noise(format.colours(), static_cast<float>(params_.sigma));
   }
-  const std::vector<int32_t> measured = filter_.noise_layers(static_cast<int32_t>(count()));
+  const auto all = static_cast<int32_t>(count());
+  const std::vector<int32_t> measured =
+      filter_.noise_layers({format, io().width(), io().height(), all});
   std::vector<PixelBuffer> whole;
   for (size_t i = 0; i < measured.size(); ++i) {
     whole.push_back(read(layers_[static_cast<size_t>(measured[i])], io().whole(),
@@ -79,7 +81,7 @@ NoiseModel LayerBands::measure_whole(const CallMonitor& monitor) {
   }
   NoiseModel noise;
   const auto measure = [&](const Callbacks& callbacks) {
-    return filter_.measure(params_, images(whole), callbacks, noise, &report_.engine.estimate);
+    return filter_.measure(params_, all, images(whole), callbacks, noise, &report_.engine.estimate);
   };
   run_beside(measure, within(monitor, 0.5, 0.5));
   return noise;

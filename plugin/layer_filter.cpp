@@ -8,11 +8,11 @@ class PictureFilter final : public LayerFilter {
  public:
   explicit PictureFilter(Engine& engine) : engine_(engine) {}
 
-  std::vector<int32_t> noise_layers(int32_t) const override { return {0}; }
+  std::vector<int32_t> noise_layers(const LayersShape&) const override { return {0}; }
 
-  Status measure(const Params& params, std::span<const ConstImage> layers,
+  Status measure(const Params& params, int32_t, std::span<const ConstImage> measured,
                  const Callbacks& callbacks, NoiseModel& noise, double* seconds) override {
-    return engine_.noise_for(params, layers.front(), callbacks, noise, seconds);
+    return engine_.noise_for(params, measured.front(), callbacks, noise, seconds);
   }
 
   MeasureSurvey measure_survey() override {
@@ -56,12 +56,14 @@ class StackFilter final : public LayerFilter {
  public:
   explicit StackFilter(Engine& engine) : engine_(engine) {}
 
-  std::vector<int32_t> noise_layers(int32_t count) const override { return measured_layers(count); }
+  std::vector<int32_t> noise_layers(const LayersShape& shape) const override {
+    return measured_layers(shape);
+  }
 
-  Status measure(const Params& params, std::span<const ConstImage> layers,
+  Status measure(const Params& params, int32_t count, std::span<const ConstImage> measured,
                  const Callbacks& callbacks, NoiseModel& noise, double* seconds) override {
     const Callbacks quiet{callbacks.cancel, {}};  // each layer's progress would begin anew
-    return engine_.volume_noise(params, layers, quiet, noise, seconds);
+    return engine_.volume_noise(params, count, measured, quiet, noise, seconds);
   }
 
   bool measures_given() const override { return true; }

@@ -17,11 +17,11 @@ class LayerFilter {
  public:
   virtual ~LayerFilter() = default;
 
-  // Of so many layers, those whose noise is measured, by index.
-  virtual std::vector<int32_t> noise_layers(int32_t count) const = 0;
-  // `layers`: the noise_layers(), whole where needed() or reads_whole() ask for that. seconds may
-  // be null.
-  virtual Status measure(const Params& params, std::span<const ConstImage> layers,
+  // Those whose noise is measured, by index.
+  virtual std::vector<int32_t> noise_layers(const LayersShape& shape) const = 0;
+  // `measured`: the noise_layers() of `count`, whole where needed() or reads_whole() ask for that.
+  // seconds may be null.
+  virtual Status measure(const Params& params, int32_t count, std::span<const ConstImage> measured,
                          const Callbacks& callbacks, NoiseModel& noise, double* seconds) = 0;
 
   // Whether measure() of a sigma that is given is Engine::asked_noise() of an automatic one.

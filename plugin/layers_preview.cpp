@@ -73,14 +73,12 @@ Status more_is_needed() {
 
 LayersPreview::LayersPreview(Engine& engine, LayerFilter& filter, const Drawables& layers,
                              int32_t shown)
-    : engine_(engine),
-      filter_(filter),
-      noise_layers_(filter.noise_layers(static_cast<int32_t>(layers.size()))),
-      shown_(shown) {
+    : engine_(engine), filter_(filter), shown_(shown) {
   const bool in_parts = layers.size() == 1 && filter.measure_survey();
   for (GimpDrawable* layer : layers) {
     layers_.push_back(std::make_unique<LoadedLayer>(layer, in_parts));
   }
+  noise_layers_ = filter.noise_layers({format(), width(), height(), count()});
   if (layers.size() == 1 && filter.measure_survey() && !this->in_parts()) {
     Params params;
     params.auto_sigma = true;
@@ -421,7 +419,7 @@ Status LayersPreview::measure(const Params& params, const Callbacks& callbacks, 
   if (in_parts()) return filter_.measure_survey()(params, *survey_, callbacks, noise, nullptr);
   std::vector<ConstImage> layers;
   for (const int32_t index : noise_layers_) layers.push_back(layer(index).pixels().image());
-  return filter_.measure(params, layers, callbacks, noise, nullptr);
+  return filter_.measure(params, count(), layers, callbacks, noise, nullptr);
 }
 
 Status LayersPreview::denoise_part(const ui::PreviewJob& job, const NoiseModel& noise,

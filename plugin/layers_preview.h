@@ -135,8 +135,8 @@ class LayersPreview {
 
   Engine& engine_;
   LayerFilter& filter_;
-  const std::vector<int32_t> noise_layers_;
   std::vector<std::unique_ptr<LoadedLayer>> layers_;
+  std::vector<int32_t> noise_layers_;
   std::vector<Rect> measured_parts_;  // of a picture that is held whole
   int32_t shown_;
   Screen screen_;

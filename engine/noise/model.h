@@ -91,8 +91,8 @@ inline constexpr int32_t kStackMethods = 2;
 
 // How strong the noise of each layer of a stack is, where layers clearly differ in it.
 struct LayerStrengths {
-  int32_t count = 0;               // of layers, which are all; 0: all hold the same
-  float of[kMeasuredLayers] = {};  // sigma over NoiseNumbers::sigma
+  int32_t count = 0;             // of layers, which are all; 0: all hold the same
+  float of[kMostMeasured] = {};  // sigma over NoiseNumbers::sigma
 
   // Of a layer of a stack of so many.
   float at(int32_t z, int32_t layers) const { return layers == count ? of[z] : 1.0f; }
@@ -165,6 +165,7 @@ struct NoiseNumbers {
   // Of a stack without strengths: those of the first layers (a bit each) that surely hold far less
   // than sigma.
   uint32_t calm = 0;
+  static_assert(kMostMeasured <= 32);
   // With these, 1 / sigma^2 is the mean of that of the layers: of n layers, weighted by it, the
   // mean holds sigma / sqrt(n).
   LayerStrengths strengths;

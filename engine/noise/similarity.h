@@ -57,14 +57,13 @@ inline Rect moved_about(const Similarity& by, const Rect& rect, int32_t width, i
           rect.height + above(down) - below(up)};
 }
 
-inline constexpr int32_t kMeasuredLayers = 9;  // of a stack, at most
+inline constexpr int32_t kMostMeasured = 31;  // layers of a stack: all that one is averaged with
 
 // How the layers of a stack lie to each other.
 struct LayerPlaces {
-  int32_t count = 0;               // of layers, which are all; 0: they lie where they are
-  int32_t width = 0, height = 0;   // of each
-  int32_t far = 0;                 // pixels that anything is displaced by at most, and some more
-  Similarity of[kMeasuredLayers];  // how the first one's points are displaced in each
+  int32_t count = 0;              // of layers, which are all; 0: they lie where they are
+  int32_t width = 0, height = 0;  // of each
+  Similarity of[kMostMeasured];   // how the first one's points are displaced in each
 
   // How those of layer z are displaced in another one of layers of that shape.
   Similarity between(int32_t z, int32_t other, int32_t layers, int32_t across,
@@ -72,6 +71,10 @@ struct LayerPlaces {
     if (layers != count || across != width || along != height) return {};
     return then(inverse(of[z]), of[other]);
   }
+
+  // Pixels that a layer's points are displaced by at most in those up to `depth` before and after
+  // it.
+  double farthest(int32_t depth) const;
 };
 
 }  // namespace grainless

@@ -19,7 +19,7 @@ NoiseModel mean_noise(const std::vector<NoiseModel>& found, double most);
 
 // The mean of what some layers of a volume say of their noise; white where most of them are, and as
 // sure as the least sure of them.
-// Where the layers are `all`, at most kMeasuredLayers, and clearly differ in how strong their noise
+// Where the layers are `all`, at most kMostMeasured, and clearly differ in how strong their noise
 // is, noise.strengths says by how much.
 NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, NoiseKind kind,
                                  ThreadPool& pool, const Callbacks& callbacks);

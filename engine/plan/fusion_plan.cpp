@@ -99,6 +99,16 @@ double FusionPlan::worth(int32_t z, int32_t layers) const {
   return all;
 }
 
+int32_t FusionPlan::reach() const {
+  constexpr int32_t kQuarter = 4;  // pixels a side of those by which motion is looked for
+  if (!follows) return still_reach();
+  const int32_t moved =
+      places.count == 0
+          ? 0
+          : static_cast<int32_t>(std::ceil(places.farthest(depth))) + kMovedRound + kQuarter;
+  return still_reach() + kMotionReach + moved;
+}
+
 bool fuses_anything(const FusionPlan& plan, bool lightness) {
   bool seen = false, taken = false;
   for (int32_t c = 0; c < plan.channels; ++c) {

@@ -89,7 +89,8 @@ struct FusionPlan {
   // Pixels round one that its weights depend on in a layer that stands still: the margin, and the
   // rest of its own pixel there.
   int32_t still_reach() const { return ((kFusionMargin + 1) << (levels - 1)) - 1; }
-  int32_t reach() const { return still_reach() + (follows ? kMotionReach + places.far : 0); }
+  // The same of all layers.
+  int32_t reach() const;
 };
 
 // params must be valid.

@@ -290,19 +290,31 @@ def check_grey_and_float():
     assert max(np.abs(a - b).max() for a, b in zip(*results)) < 2e-3
 
 
-def check_command_line():
-    """The plug-in and the command line give the same bits; the lowest layer is the first."""
-    image = new_image(width=90, height=70)
-    layers = add_layers(image, 5)
+def saved(image, layers):
+    """A file of each."""
     names = []
     for number, layer in enumerate(layers):
-        single = Gimp.Image.new_with_precision(90, 70, Gimp.ImageBaseType.RGB, image.get_precision())
+        single = Gimp.Image.new_with_precision(image.get_width(), image.get_height(),
+                                                 Gimp.ImageBaseType.RGB, image.get_precision())
         copy = Gimp.Layer.new_from_drawable(layer, single)
         single.insert_layer(copy, None, 0)
         names.append(WORK / f"frame{number}.png")
         Gimp.file_save(Gimp.RunMode.NONINTERACTIVE, single, Gio.File.new_for_path(str(names[-1])), None)
+    return names
+
+
+def by_command_line(names, *options):
+    """From the bottom up."""
     result = WORK / "stack.tif"
     result.unlink(missing_ok=True)
+    subprocess.run([os.environ["GRAINLESS_CLI"], *options, *names, "-o", result], check=True)
+    return reversed(load(result).get_layers())
+
+
+def check_command_line():
+    """The plug-in and the command line give the same bits; the lowest layer is the first."""
+    image = new_image(width=90, height=70)
+    names = saved(image, add_layers(image, 5))
     for options in ({"auto_sigma": False, "sigma": SIGMA}, {"auto_sigma": True}):
         stack = [load(name).get_layers()[0] for name in names]
         together = new_image(width=90, height=70)
@@ -311,10 +323,18 @@ def check_command_line():
             together.insert_layer(layer, None, 0)
         denoise(together, stack, procedure=STACK, depth=2, search=7, chroma=130.0, **options)
         given = [] if options["auto_sigma"] else [f"--sigma={SIGMA}"]
-        subprocess.run([os.environ["GRAINLESS_CLI"], "--depth=2", "--search=7", "--chroma=130", *given,
-                        *names, "-o", result], check=True)
-        pages = load(result).get_layers()
-        assert same(pixels_of(reversed(pages)), pixels_of(stack)), options
+        pages = by_command_line(names, "--depth=2", "--search=7", "--chroma=130", *given)
+        assert same(pixels_of(pages), pixels_of(stack)), options
+
+
+def check_more_than_are_measured():
+    """Of many layers some are measured: what is found of these is not taken for the first ones'."""
+    width, height, count = 160, 128, 33
+    clean = [moving_picture(frame, width, height, 5000, -5000) for frame in range(count)]
+    image, layers = noisy_layers(clean, "U8_NON_LINEAR", False, [4 + frame % 7 for frame in range(count)])
+    names = saved(image, layers)
+    denoise(image, layers, procedure=STACK, quality="fast")
+    assert same(pixels_of(by_command_line(names, "--depth=3", "--quality=fast")), pixels_of(layers))
 
 
 def cases():
@@ -333,5 +353,6 @@ def cases():
     yield "stack: repeat with last values", check_last_values
     yield "settings of stacks of older versions are read", check_settings_of_older_versions
     yield "stack: grey and linear float", check_grey_and_float
+    yield "stack: more layers than are measured", check_more_than_are_measured
     if os.environ["GRAINLESS_CLI"]:
         yield "stack: same result as the command line", check_command_line

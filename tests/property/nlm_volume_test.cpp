@@ -379,13 +379,17 @@ TEST(Volume, PartsThatDoNotFitAreRefused) {
 }
 
 TEST(Volume, MeasuredLayersAloneGiveTheSameNoise) {
-  EXPECT_EQ(measured_layers(3), (std::vector<int32_t>{0, 1, 2}));
-  const std::vector<int32_t> chosen = measured_layers(20);
+  const PixelFormat format{Component::kU8, 3};
+  EXPECT_EQ(measured_layers({format, 64, 64, 3}), (std::vector<int32_t>{0, 1, 2}));
+  EXPECT_EQ(measured_layers({format, 6000, 4000, 28}).size(), 28u);
+  EXPECT_EQ(measured_layers({format, 6000, 4000, 30}).size(), 9u) << "too much to hold";
+  EXPECT_EQ(measured_layers({format, 64, 64, 31}).size(), 31u);
+  const std::vector<int32_t> chosen = measured_layers({format, 64, 64, 32});
   EXPECT_EQ(chosen.size(), 9u);
   EXPECT_GT(chosen.front(), 0);
-  EXPECT_LT(chosen.back(), 19);
+  EXPECT_LT(chosen.back(), 31);
   Engine engine({"", 2});
-  const std::vector<TestImage> noisy = burst({Component::kU8, 3}, 20, 12);
+  const std::vector<TestImage> noisy = burst(format, 32, 12);
   Params params = volume_params(5, 3);
   params.auto_sigma = true;
   NoiseModel all, some;
@@ -393,7 +397,7 @@ TEST(Volume, MeasuredLayersAloneGiveTheSameNoise) {
   std::vector<ConstImage> alone;
   for (const int32_t z : chosen) alone.push_back(layers[z]);
   ASSERT_TRUE(engine.volume_noise(params, layers, {}, all, nullptr).ok());
-  ASSERT_TRUE(engine.volume_noise(params, alone, {}, some, nullptr).ok());
+  ASSERT_TRUE(engine.volume_noise(params, 32, alone, {}, some, nullptr).ok());
   EXPECT_NEAR(all.sigma[0][0], 12, 4);
   for (int32_t c = 0; c < 3; ++c) EXPECT_EQ(all.sigma[0][c], some.sigma[0][c]);
 }

@@ -164,9 +164,10 @@ TEST(Stack, WhatLiesFarAwayIsAveragedAllTheSame) {
   constexpr int32_t kWidth = 352, kHeight = 320;
   const Similarity by[] = {{}, {{36, -21}, {0, 0.006}}, {{-12, -47}, {0, -0.004}}};
   for (const PixelFormat format : {kColour, PixelFormat{Component::kU16, 1}}) {
+    const uint32_t count = format.channels == 1 ? 11 : 3;
     Stack layers;
-    for (uint32_t z = 0; z < 3; ++z) {
-      layers.push_back(of_scene(format, kWidth, kHeight, by[z], kSigma, 5 + z));
+    for (uint32_t z = 0; z < count; ++z) {
+      layers.push_back(of_scene(format, kWidth, kHeight, by[z % 3], kSigma, 5 + z));
     }
     Params params;
     params.quality = static_cast<int32_t>(Quality::kFast);
@@ -198,6 +199,27 @@ TEST(Stack, PicturesOfTheirOwnAreDenoisedAsSuch) {
       EXPECT_EQ(test::largest_difference(results[z], alone(params, layers[z])), 0) << z;
     }
   }
+}
+
+// Of a stack of which some layers are looked at, no number is that of a layer.
+TEST(Stack, WhatSomeLayersShowIsNotTakenForOthers) {
+  constexpr int32_t kCount = 32;
+  Stack chosen;
+  const std::vector<int32_t> measured = measured_layers({kColour, 160, 128, kCount});
+  for (const int32_t z : measured) {
+    const double far = 5000.0 * z;
+    const auto sigma = 4 + static_cast<float>(z);
+    chosen.push_back(
+        of_scene(kColour, 160, 128, {{far, -far}, {}}, sigma, static_cast<uint32_t>(z)));
+  }
+  Engine engine({"", 2});
+  NoiseModel noise, all;
+  ASSERT_TRUE(engine.volume_noise({}, kCount, views(chosen), {}, noise, nullptr).ok());
+  EXPECT_EQ(noise.lone, nullptr);
+  EXPECT_EQ(noise.strengths.count, 0);
+  EXPECT_EQ(noise.places.count, 0);
+  ASSERT_TRUE(engine.volume_noise({}, views(chosen), {}, all, nullptr).ok());
+  EXPECT_NE(all.lone, nullptr) << "where there are no others";
 }
 
 // Frames of one scene at different sensitivities, or one of which is done already.

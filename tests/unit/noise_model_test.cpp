@@ -54,7 +54,7 @@ TEST(NoiseAtLevel, TellsLayersApartAsItDoesAtFullResolution) {
 // Nor would a preview average less than the result does, or in other places.
 TEST(NoiseAtLevel, FollowsWhatMovesAsAtFullResolution) {
   NoiseModel noise = white_noise(3, 5);
-  noise.places = {2, 901, 600, 90, {{}, {{44, -20}, {0, 0.01}}}};
+  noise.places = {2, 901, 600, {{}, {{44, -20}, {0, 0.01}}}};
   ASSERT_TRUE(make_fusion_plan(Params(), 2, 3, noise).follows);
   const FusionPlan quarter = make_fusion_plan(Params(), 2, 3, noise_at_level(noise, 2));
   EXPECT_TRUE(quarter.follows);
@@ -65,6 +65,21 @@ TEST(NoiseAtLevel, FollowsWhatMovesAsAtFullResolution) {
   EXPECT_EQ(by.more, PicturePoint(0, 0.01));
   EXPECT_TRUE(quarter.places.between(0, 1, 3, 226, 150).is_none());
   EXPECT_FALSE(make_fusion_plan(Params(), 2, 3, white_noise(3, 1.25f)).follows);
+}
+
+TEST(LayerPlaces, AskForWhatLayersAtThatDepthHold) {
+  NoiseModel noise = white_noise(3, 5);
+  noise.places = {3, 900, 600, {{}, {{30, 40}, {}}, {{60, 80}, {}}}};
+  EXPECT_NEAR(noise.places.farthest(1), 50, 1e-9);
+  EXPECT_NEAR(noise.places.farthest(2), 100, 1e-9);
+  EXPECT_NEAR(noise.places.farthest(30), 100, 1e-9);
+  const auto reach = [&](int32_t depth) {
+    return make_fusion_plan(Params(), depth, 3, noise).reach();
+  };
+  const int32_t near = reach(1), far = reach(2);
+  EXPECT_EQ(far - near, 50);
+  noise.places = {};
+  EXPECT_EQ(near - reach(1), 50 + kMovedRound + 4);
 }
 
 TEST(LayerStrengths, SayHowMuchEachLayerIsWorth) {
