@@ -180,7 +180,7 @@ void Layer::run_alone(const NoiseModel& noise, float detail, const Callbacks& ca
 }
 
 void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run) {
-  if (const NoiseModel* lone = lone_noise(stack_.noise, z_)) {
+  if (const NoiseModel* lone = lone_noise(stack_.noise, z_, source_.count)) {
     return run_alone(*lone, detail, callbacks, run);
   }
   const FloatPicture picture =

@@ -108,8 +108,8 @@ NoiseModel noise_at_level(const NoiseModel& noise, int32_t reduction) {
   return reduced;
 }
 
-const NoiseModel* lone_noise(const NoiseModel& stack, int32_t layer) {
-  if (!stack.lone || static_cast<size_t>(layer) >= stack.lone->noise.size()) return nullptr;
+const NoiseModel* lone_noise(const NoiseModel& stack, int32_t layer, int32_t layers) {
+  if (!stack.lone || static_cast<size_t>(layers) != stack.lone->noise.size()) return nullptr;
   const auto& noise = stack.lone->noise[static_cast<size_t>(layer)];
   return noise ? &*noise : nullptr;
 }
@@ -176,7 +176,7 @@ NoiseModel strongest(const NoiseModel& noise) {
 }  // namespace
 
 NoiseModel noise_of_layer(const NoiseModel& stack, int32_t layer, int32_t layers) {
-  if (const NoiseModel* lone = lone_noise(stack, layer)) return *lone;
+  if (const NoiseModel* lone = lone_noise(stack, layer, layers)) return *lone;
   NoiseModel noise = stronger(stack, stack.strengths.at(layer, layers));
   noise.lone = nullptr;
   noise.strengths = {};

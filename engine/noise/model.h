@@ -183,8 +183,9 @@ struct LoneLayers {
   std::vector<std::optional<NoiseModel>> noise;  // of each layer, all of them; none: it isn't lone
 };
 
-// The noise of a layer that is denoised as a picture of its own; null of one that isn't.
-const NoiseModel* lone_noise(const NoiseModel& stack, int32_t layer);
+// The noise of a layer, of so many, that is denoised as a picture of its own; null of one that
+// isn't, and of stacks of other numbers of layers than the measured one.
+const NoiseModel* lone_noise(const NoiseModel& stack, int32_t layer, int32_t layers);
 
 // What one of a stack's layers holds, of so many: a lone one's own noise, or the stack's, as strong
 // as it is there.

@@ -101,7 +101,7 @@ TEST(LayerStrengths, SayHowMuchEachLayerIsWorth) {
 
 TEST(LoneLayers, HaveTheirOwnNoiseAtAnyResolution) {
   NoiseModel noise = white_noise(1, 6);
-  EXPECT_EQ(lone_noise(noise, 0), nullptr);
+  EXPECT_EQ(lone_noise(noise, 0, 3), nullptr);
   LoneLayers lone;
   lone.noise = {white_noise(1, 3), std::nullopt, white_noise(1, 20)};
   noise.lone = std::make_shared<const LoneLayers>(lone);
@@ -109,10 +109,10 @@ TEST(LoneLayers, HaveTheirOwnNoiseAtAnyResolution) {
   EXPECT_EQ(told_noise(noise_of_layer(noise, 0, 3)).sigma[0][0], 3);
   EXPECT_EQ(told_noise(noise_of_layer(noise, 1, 3)).sigma[0][0], 6);
   const NoiseModel half = noise_at_level(noise, 1);
-  EXPECT_EQ(lone_noise(half, 0)->sigma[0][0], 1.5f);
-  EXPECT_EQ(lone_noise(half, 1), nullptr);
-  EXPECT_EQ(lone_noise(half, 2)->sigma[0][0], 10);
-  EXPECT_EQ(lone_noise(half, 3), nullptr);
+  EXPECT_EQ(lone_noise(half, 0, 3)->sigma[0][0], 1.5f);
+  EXPECT_EQ(lone_noise(half, 1, 3), nullptr);
+  EXPECT_EQ(lone_noise(half, 2, 3)->sigma[0][0], 10);
+  EXPECT_EQ(lone_noise(half, 2, 4), nullptr) << "of another stack";
   lone.noise = {white_noise(1, 3), white_noise(1, 2)};
   noise.lone = std::make_shared<const LoneLayers>(lone);
   EXPECT_EQ(told_noise(noise).sigma[0][0], 3);
