@@ -86,6 +86,7 @@ void DenoiseTask::read_layers(std::vector<PixelBuffer>& sources, const CallMonit
 bool DenoiseTask::is_known(const std::vector<PixelBuffer>& sources) const {
   if (!known_.noise || !(params_.auto_sigma || filter_.measures_given())) return false;
   const std::vector<int32_t> measured = filter_.noise_layers(shape());
+  if (measured.size() != known_.pixels.size()) return false;  // of another precision since
   for (size_t i = 0; i < measured.size(); ++i) {
     if (!same_pixels(*known_.pixels[i], sources[static_cast<size_t>(measured[i])])) return false;
   }

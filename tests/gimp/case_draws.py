@@ -40,7 +40,8 @@ class Draw:
             self.image.insert_layer(self.group, None, 0)
         self.content = draw.choice(["burst", "burst", "moving", "scenes", "constant", "black", "white", "board", "dots", "high"])
         self.sigma = draw.choice([0, 0.3, 2, 8, 8, 20, 45])
-        self.layers = [self.add(i) for i in range(draw.randint(2, 7))]
+        count = draw.randint(2, 7) if draw.random() < 0.8 else draw.randint(8, 36)
+        self.layers = [self.add(i) for i in range(count)]
         self.selected = draw.choice(["all", "all", "rectangle", "ellipse", "feathered", "none of it"])
         self.select()
 

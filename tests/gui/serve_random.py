@@ -64,8 +64,13 @@ def select_none():
 
 
 def repaint(index, seed):
-    fill_with_noise(layers[index], seed)  # noqa: F821
-    layers[index].update(0, 0, layers[index].get_width(), layers[index].get_height())
+    """Of a locked layer, too, which is unlocked meanwhile: GIMP ends a plug-in that writes to one, this one here."""
+    painted = layers[index]
+    locked = painted.get_lock_content()
+    painted.set_lock_content(False)
+    fill_with_noise(painted, seed)  # noqa: F821
+    painted.update(0, 0, painted.get_width(), painted.get_height())
+    painted.set_lock_content(locked)
 
 
 def convert(precision):
