@@ -52,7 +52,9 @@ int64_t count_alike(std::span<const ConstImage> layers, int32_t z, const SampleT
 
 void find_lone_layers(std::span<const ConstImage> layers, ThreadPool& pool,
                       const Callbacks& callbacks, const MeasureLayer& measure, NoiseModel& noise) {
-  if (layers.size() < 2 || noise.still || noise.between.known) return;
+  // What stands still shows the same.
+  const bool same = noise.still || noise.between.known;
+  if (layers.size() < 2 || (same && noise.calm == 0)) return;
   const ConstImage& one = layers.front();
   const FusionPlan fusion = widest_fusion(one.format.colours(), noise);
   const std::vector<SampleTile> tiles = sample_tiles(one.width, one.height, kTiles);
@@ -73,7 +75,7 @@ void find_lone_layers(std::span<const ConstImage> layers, ThreadPool& pool,
   };
   for (size_t z = 0; z < layers.size(); ++z) {
     const bool calm = (noise.calm >> z & 1) != 0;
-    if (!calm && shows_others(z)) continue;
+    if (!calm && (same || shows_others(z))) continue;
     lone.noise[z] = measure(layers[z]);
     any = true;
   }

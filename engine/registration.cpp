@@ -299,7 +299,8 @@ std::optional<Similarity> refined(const Levels& own, const Levels& other, Simila
 }
 
 // How the second one's points are displaced: the simplest and nearest that nothing else is surely
-// better than. Fences and windows correlate in many places, and rods don't tell what is turned.
+// better than; none where they show different things. Fences and windows correlate in many places,
+// and rods don't tell what is turned.
 std::optional<Similarity> find_similarity(const Levels& own, const Levels& other,
                                           ThreadPool& pool) {
   const Comparison comparison(own, other, std::min(own.first + 1, own.last()));
@@ -317,8 +318,23 @@ std::optional<Similarity> find_similarity(const Levels& own, const Levels& other
   const std::optional<Similarity> far = best_displacement(own, other, pool);
   if (far) consider(*far, Model::kDisplaced, kMostLeftFar);
   consider(best, Model::kSimilar, kMostLeft);
-  if (alike < kLeastAlike || best.is_none()) return {};
+  if (alike < kLeastAlike) return {};
   return best;
+}
+
+// A layer, where it lies, and whether another one told that.
+struct Placed {
+  Levels levels;
+  Similarity place;
+  bool told = false;
+};
+
+// Where a layer lies by one that was placed, if they show the same.
+std::optional<Similarity> place_by(const Placed& other, const Levels& levels, ThreadPool& pool) {
+  const auto by = find_similarity(other.levels, levels, pool);
+  if (!by) return {};
+  const Similarity place = by->is_none() ? other.place : then(other.place, *by);
+  return is_sensible(place, levels) ? place : other.place;
 }
 
 }  // namespace
@@ -327,15 +343,20 @@ void register_layers(std::span<const ConstImage> layers, ThreadPool& pool,
                      const Callbacks& callbacks, NoiseModel& noise) {
   const ConstImage& one = layers.front();
   LayerPlaces places{static_cast<int32_t>(layers.size()), one.width, one.height, {}};
-  Levels before = levels_of(one, pool, callbacks);
+  // What shows something else, as a title, may come between: then the last layer before it tells.
+  Placed before{levels_of(one, pool, callbacks), {}};
+  std::optional<Placed> other;
   for (size_t i = 1; i < layers.size(); ++i) {
-    Levels levels = levels_of(layers[i], pool, callbacks);
-    places.of[i] = places.of[i - 1];
-    if (const auto by = find_similarity(before, levels, pool)) {
-      const Similarity place = then(places.of[i - 1], *by);
-      if (is_sensible(place, levels)) places.of[i] = place;
+    Placed own{levels_of(layers[i], pool, callbacks), before.place};
+    std::optional<Similarity> place = place_by(before, own.levels, pool);
+    if (!place) {
+      if (other) place = place_by(*other, own.levels, pool);
+      if (place || before.told || !other) other = std::move(before);
     }
-    before = std::move(levels);
+    own.told = place.has_value();
+    own.place = place.value_or(own.place);
+    places.of[i] = own.place;
+    before = std::move(own);
   }
   if (places.farthest(places.count) > kNear) noise.places = places;
 }

@@ -2,6 +2,7 @@
 #include "corner_gain.h"
 
 #include <array>
+#include <optional>
 
 #include "corner_cells.h"
 #include "engine/boundary/pixel_math.h"
@@ -88,6 +89,11 @@ void take_gain(const GainField& field, Sample& sample, ThreadPool& pool) {
 NoiseModel estimate_cornered_noise(const Sample& sample, const Rect& whole,
                                    const PictureRange& range, NoiseKind kind, ThreadPool& pool,
                                    const Callbacks& callbacks) {
+  const std::optional<Toning> toning = find_toning(sample);
+  if (toning && toning->is_neutral()) {
+    return as_toned(
+        estimate_cornered_noise(grey_sample(sample), whole, range, kind, pool, callbacks), *toning);
+  }
   const NoiseModel noise = estimate_even_noise(
       sample, range, kind, pool,
       {callbacks.cancel, [&](double fraction) { callbacks.report(0.5 * fraction); }});

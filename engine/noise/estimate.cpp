@@ -367,12 +367,6 @@ void keep_in_range(NoiseModel& noise) {
   }
 }
 
-NoiseModel as_toned(const NoiseModel& grey, const Toning& toning) {
-  NoiseModel noise = noise_of_toned(grey, toning);
-  keep_in_range(noise);
-  return noise;
-}
-
 bool is_little(const NoiseModel& noise) {
   if (noise.sigma[0][0] > (noise.channels == 1 ? kHarmlessGrey : kHarmlessLuma)) return false;
   return noise.channels == 1 || std::max(noise.sigma[0][1], noise.sigma[0][2]) <= kHarmlessChroma;
@@ -385,6 +379,12 @@ Confidence confidence_in(const NoiseModel& noise, const Measured& luma) {
 }
 
 }  // namespace
+
+NoiseModel as_toned(const NoiseModel& grey, const Toning& toning) {
+  NoiseModel noise = noise_of_toned(grey, toning);
+  keep_in_range(noise);
+  return noise;
+}
 
 NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& pool,
                           const Callbacks& callbacks, int32_t most_tiles) {

@@ -6,6 +6,7 @@
 #include "engine/progress.h"
 #include "engine/thread_pool.h"
 #include "model.h"
+#include "neutral.h"
 #include "sample.h"
 
 namespace grainless {
@@ -20,6 +21,10 @@ NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& p
 // The same from a sample of the picture, and its range.
 NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, NoiseKind kind,
                           ThreadPool& pool, const Callbacks& callbacks);
+
+// What is measured of the grey picture that a toned or black-and-white one was made of, as that
+// one's noise.
+NoiseModel as_toned(const NoiseModel& grey, const Toning& toning);
 
 // As estimate_noise(), and where the noise surely depends on brightness, of colours that are bent
 // so that it doesn't (NoiseModel::bend).

@@ -64,6 +64,10 @@ FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, 
   return noise;
 }
 
+double flat_luma(const Sample& sample, ThreadPool& pool) {
+  return flat_block_noise(sample, 0, 16, pool).sigma[0];
+}
+
 RegionNoise region_noise(const Sample& sample, int32_t channel, ThreadPool& pool) {
   const std::vector<FlatBlock> regions =
       measure_blocks(sample, channel, kRegion, kSampleLevels, pool);

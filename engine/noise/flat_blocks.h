@@ -37,6 +37,9 @@ struct FlatNoise {
 // levels hardly takes part in choosing the blocks it is measured in.
 FlatNoise flat_block_noise(const Sample& sample, int32_t channel, int32_t side, ThreadPool& pool);
 
+// Luma's sigma in blocks of 16 pixels.
+double flat_luma(const Sample& sample, ThreadPool& pool);
+
 // What regions of 64 x 64 pixels show of one channel about quadratic surfaces: nearly the noise
 // alone where there is a calm one, and far more than blocks of it where texture is everywhere.
 struct RegionNoise {

@@ -138,6 +138,10 @@ double LayerPlaces::farthest(int32_t depth) const {
   return most;
 }
 
+float LayerStrengths::most() const {
+  return count == 0 ? 1.0f : *std::max_element(of, of + count);
+}
+
 LayerStrengths LayerStrengths::part(int32_t first, int32_t layers) const {
   LayerStrengths some;
   if (count == 0) return some;
@@ -157,9 +161,7 @@ NoiseModel stronger(NoiseModel noise, float times) {
 
 // Of the layer that holds most.
 NoiseModel noisiest(const NoiseModel& noise) {
-  const LayerStrengths& strengths = noise.strengths;
-  if (strengths.count == 0) return noise;
-  return stronger(noise, *std::max_element(strengths.of, strengths.of + strengths.count));
+  return stronger(noise, noise.strengths.most());
 }
 
 // Of a stack with lone layers.

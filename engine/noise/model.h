@@ -96,6 +96,7 @@ struct LayerStrengths {
 
   // Of a layer of a stack of so many.
   float at(int32_t z, int32_t layers) const { return layers == count ? of[z] : 1.0f; }
+  float most() const;  // of the noisiest layer
   // Of some layers that follow each other.
   LayerStrengths part(int32_t first, int32_t layers) const;
 };

@@ -6,11 +6,13 @@
 #include <iterator>
 
 #include "black_lift.h"
+#include "calm_layers.h"
 #include "corner_gain.h"
 #include "engine/boundary/pixel_math.h"
 #include "estimate.h"
 #include "exposures.h"
 #include "flat_blocks.h"
+#include "layer_strengths.h"
 #include "layer_tones.h"
 #include "picture_range.h"
 #include "still_noise.h"
@@ -165,6 +167,7 @@ CornerGain common_gain(std::span<const ConstImage> layers, const std::vector<Sam
   const auto all = static_cast<float>(layers.size());
   for (size_t i = 0; i < layers.size() && 2 * (count + all - static_cast<float>(i)) > all; ++i) {
     const ConstImage& layer = layers[i];
+    if (is_neutral(samples[i])) continue;
     const NoiseModel noise =
         estimate_cornered_noise(samples[i], {0, 0, layer.width, layer.height},
                                 picture_range({&layer, 1}), kind, pool, {callbacks.cancel, {}});
@@ -177,88 +180,15 @@ CornerGain common_gain(std::span<const ConstImage> layers, const std::vector<Sam
   return {1, sum.rise / count, sum.bulge / count};
 }
 
-}  // namespace
+// Where layers stand still the mean of many holds less noise than one that is a little calmer.
+constexpr double kCalm = 0.6, kStillCalm = 0.35;
 
-namespace {
-
-// Where a layer holds next to nothing it still doesn't weigh beyond measure: of the noisiest one.
-constexpr float kLeastStrength = 0.02f;
-
-float strongest_of(const std::vector<NoiseModel>& found, int32_t level, int32_t channel) {
-  float most = 0;
-  for (const NoiseModel& noise : found) most = std::max(most, noise.sigma[level][channel]);
-  return most;
-}
-
-// Frames of different exposures or sensitivities: the noisiest is sure of what it holds, and flat
-// blocks, which are about the same ones of one scene, show much of what layers say that they hold
-// more than the calmest one. One that is unsure and says too little is taken for better than it is,
-// as if alone.
-bool differ_in_strength(const std::vector<NoiseModel>& found, const std::vector<Sample>& samples,
-                        ThreadPool& pool) {
-  constexpr float kClearly = 1.25f;
-  // Flat blocks hold some texture, and what is measured of a layer varies, but not both alike.
-  constexpr double kLeastMore = 0.5, kAbout = 0.25, kLeastOfMost = 0.3;
-  const auto tells = [](const NoiseModel& noise) {
-    return noise.confidence != Confidence::kTooSmall;
-  };
-  if (found.size() < 2 || !std::all_of(found.begin(), found.end(), tells)) return false;
-  const auto calmer = [](const NoiseModel& a, const NoiseModel& b) {
-    return a.sigma[0][0] < b.sigma[0][0];
-  };
-  const auto calmest = std::min_element(found.begin(), found.end(), calmer);
-  const auto noisiest = std::max_element(found.begin(), found.end(), calmer);
-  if (noisiest->confidence != Confidence::kMeasured) return false;
-  if (noisiest->sigma[0][0] <= kClearly * calmest->sigma[0][0]) return false;
-  const auto flat = [&](std::ptrdiff_t z) {
-    return std::pow(flat_block_noise(samples[static_cast<size_t>(z)], 0, kLumaBlock, pool).sigma[0],
-                    2);
-  };
-  const double least = std::pow(calmest->sigma[0][0], 2);
-  const double of_calmest = flat(calmest - found.begin());
-  return std::all_of(found.begin(), found.end(), [&](const NoiseModel& noise) {
-    const double more = std::pow(noise.sigma[0][0], 2) - least;
-    const double seen = flat(&noise - found.data()) - of_calmest;
-    const double least_seen = &noise == &*noisiest ? kLeastOfMost * more : -HUGE_VAL;
-    return seen >= std::max(kLeastMore * more - kAbout * of_calmest, least_seen);
-  });
-}
-
-// Layers that gain nothing by others, as which shows nearly the same at the stack's noise may show
-// something else.
-uint32_t calm_ones(const std::vector<NoiseModel>& found, const NoiseModel& stack) {
-  constexpr float kCalm = 0.6f;
-  uint32_t calm = 0;
-  if (stack.confidence != Confidence::kMeasured) return calm;
-  for (size_t z = 0; z < found.size(); ++z) {
-    const bool sure = found[z].confidence == Confidence::kMeasured;
-    if (sure && found[z].sigma[0][0] < kCalm * stack.sigma[0][0]) calm |= uint32_t{1} << z;
+void leave_out(uint32_t layers, std::vector<NoiseModel>& found, std::vector<Sample>& samples) {
+  for (size_t z = found.size(); z-- > 0;) {
+    if ((layers >> z & 1) == 0) continue;
+    found.erase(found.begin() + static_cast<ptrdiff_t>(z));
+    samples.erase(samples.begin() + static_cast<ptrdiff_t>(z));
   }
-  return calm;
-}
-
-NoiseModel noise_of_different(const std::vector<NoiseModel>& found) {
-  NoiseModel noise = mean_noise(found, HUGE_VAL);
-  const auto count = static_cast<double>(found.size());
-  const auto fewest = [](const NoiseModel& a, const NoiseModel& b) { return a.levels < b.levels; };
-  noise.levels = std::min_element(found.begin(), found.end(), fewest)->levels;
-  for (int32_t l = 0; l < noise.levels; ++l) {
-    for (int32_t c = 0; c < noise.channels; ++c) {
-      const float most = strongest_of(found, l, c);
-      double weights = 0;
-      for (const NoiseModel& layer : found) {
-        weights += 1 / std::pow(std::max(layer.sigma[l][c], kLeastStrength * most), 2);
-      }
-      noise.sigma[l][c] = most > 0 ? static_cast<float>(std::sqrt(count / weights)) : 0.0f;
-    }
-  }
-  noise.confidence = Confidence::kMeasured;
-  noise.strengths.count = static_cast<int32_t>(found.size());
-  for (size_t z = 0; z < found.size(); ++z) {
-    const float sigma = std::max(found[z].sigma[0][0], kLeastStrength * strongest_of(found, 0, 0));
-    noise.strengths.of[z] = sigma / noise.sigma[0][0];
-  }
-  return noise;
 }
 
 }  // namespace
@@ -277,13 +207,16 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
     if (corners.enabled != 0) {
       take_gain(field_of(corners, layer.width, layer.height), samples[i], pool);
     }
-    found.push_back(estimate_noise(samples[i], picture_range({&layer, 1}), kind, pool, callbacks));
+    found.push_back(
+        estimate_noise(samples[i], picture_range({&layer, 1}), kind, pool, {callbacks.cancel, {}}));
   }
   if (all && differ_in_strength(found, samples, pool)) {
     NoiseModel different = noise_of_different(found);
     different.corners = corners;
     return different;
   }
+  const CalmLayers calm(found, samples, pool);
+  if (all) leave_out(calm.bits(kStillCalm), found, samples);
   leave_out_mute(found, samples);
   double most = most_agreed(found);
   const auto disagrees = [&](const NoiseModel& noise) { return noise.sigma[0][0] > most; };
@@ -309,7 +242,8 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
   if (mean.alone.known) mean.confidence = Confidence::kMeasured;
   tell_layers_apart(mean);
   mean.corners = corners;
-  mean.calm = calm_ones(found, mean);
+  const bool still = mean.still || mean.between.known;
+  mean.calm = calm.bits(still ? kStillCalm : kCalm);
   return mean;
 }
 

@@ -35,7 +35,7 @@ bool is_even(const NoiseModel& noise) {
 }  // namespace
 
 bool follows_motion(const NoiseModel& noise) {
-  const float sigma = std::ldexp(noise.sigma[0][0], noise.reduction);
+  const float sigma = noise.strengths.most() * std::ldexp(noise.sigma[0][0], noise.reduction);
   return !noise.between.known && noise.confidence == Confidence::kMeasured &&
          sigma >= kLeastFollowed;
 }

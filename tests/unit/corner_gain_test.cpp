@@ -198,6 +198,21 @@ TEST_F(Corners, CoarseNoiseShowsThemInLuma) {
   }
 }
 
+// Black and white, in three channels.
+TEST_F(Corners, GreyPicturesInColourAreMeasuredAsGreyOnes) {
+  const TestImage grey = lens_picture({Component::kU8, 1}, 6, lens(3));
+  TestImage image(kBytes, grey.width, grey.height);
+  for (int32_t y = 0; y < grey.height; ++y) {
+    for (int32_t x = 0; x < grey.width; ++x) {
+      for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, grey.get(x, y, 0));
+    }
+  }
+  const NoiseModel of_grey = measured(engine_, grey), noise = measured(engine_, image);
+  EXPECT_NEAR(in_corners(of_grey), 3, 0.6);
+  EXPECT_FLOAT_EQ(in_corners(noise), in_corners(of_grey));
+  EXPECT_NEAR(noise.sigma[0][0], std::sqrt(3) * of_grey.sigma[0][0], 1e-3);
+}
+
 // Each shade may have its own noise, and the picture is brighter above than below.
 TEST_F(Corners, TheyAreToldFromTones) {
   const TestImage clean = noisy_picture(kColour, 480, 360, 0);

@@ -101,6 +101,24 @@ TEST(Registration, AFrameThatDoesNotFitTakesNothingFromTheOthers) {
   for (int32_t i = 1; i < 4; ++i) EXPECT_LT(farthest_apart(noise.places.of[i], by), 3) << i;
 }
 
+// A title, or another picture, between frames.
+TEST(Registration, WhatShowsSomethingElseDoesNotCutTheChain) {
+  const Similarity by[] = {{}, {{40, 12}, {}}, {{85, -20}, {}}};
+  TestImage other = layer({}, 12, 7, 0);
+  for (int32_t y = 40; y < kHeight; y += 60) {
+    for (int32_t x = 50 + y % 170; x < kWidth - 60; ++x) {
+      for (int32_t row = 0; row < 30; ++row) other.set(x, y + row, 0, x / 11 % 3 == 0 ? 30 : 240);
+    }
+  }
+  const NoiseModel noise = registered(
+      {other, layer(by[0], 12, 1), layer(by[1], 12, 2), other, other, layer(by[2], 12, 3)});
+  ASSERT_EQ(noise.places.count, 6);
+  const LayerPlaces& places = noise.places;
+  const auto between = [&](int32_t z) { return places.between(1, z, 6, kWidth, kHeight); };
+  EXPECT_LT(farthest_apart(between(2), by[1]), 3);
+  EXPECT_LT(farthest_apart(between(5), by[2]), 4);
+}
+
 TEST(Registration, PlacesGoBackAndOn) {
   const Similarity a{{12, -7}, {0.02, 0.1}}, b{{-3, 40}, {-0.05, 0.03}};
   const PicturePoint at{250, -130};

@@ -1088,42 +1088,5 @@ TEST(PairBlocks, TheCalmestPairIsNotOneThatIsCutOff) {
   EXPECT_EQ(least({pair_of(25, 2 * kFewestBlocks), pair_of(36, 2 * kFewestBlocks)}), 25);  // all
 }
 
-NoiseModel noise_of(const std::vector<float>& sigma, bool all) {
-  ThreadPool pool(2);
-  std::vector<test::TestImage> layers;
-  for (size_t z = 0; z < sigma.size(); ++z) {
-    layers.push_back(
-        test::noisy_picture({Component::kU8, 3}, 224, 192, sigma[z], 5 + static_cast<int32_t>(z)));
-  }
-  std::vector<ConstImage> views;
-  for (const test::TestImage& layer : layers) views.push_back(layer.view());
-  return estimate_volume_noise(views, all, NoiseKind::kSure, pool, {});
-}
-
-TEST(LayerStrengths, AreFoundWhereLayersDifferInNoise) {
-  const NoiseModel noise = noise_of({6, 12, 24}, true);
-  ASSERT_EQ(noise.strengths.count, 3);
-  EXPECT_EQ(noise.confidence, Confidence::kMeasured);
-  for (int32_t z = 0; z < 3; ++z) {
-    EXPECT_NEAR(noise.strengths.of[z] * noise.sigma[0][0], 6 << z, 0.06 * (6 << z)) << z;
-  }
-  EXPECT_NEAR(noise.sigma[0][0], std::sqrt(3 / (1 / 36.0 + 1 / 144.0 + 1 / 576.0)), 0.5);
-  EXPECT_EQ(noise_of({6, 12, 24}, false).strengths.count, 0) << "of some layers alone";
-  EXPECT_EQ(noise_of({9, 10, 9}, true).strengths.count, 0);
-}
-
-// A sigma that is given is all layers': what they differ by tells them apart.
-TEST(LayerStrengths, DoNotCountForAGivenSigma) {
-  NoiseModel measured = white_noise(1, 6);
-  measured.strengths = {2, {0.5f, 2}};
-  Params params;
-  params.auto_sigma = false;
-  params.sigma = 5;
-  const NoiseModel asked = asked_noise(params, measured);
-  EXPECT_EQ(asked.strengths.count, 0);
-  EXPECT_EQ(asked.sigma[0][0], 5);
-  EXPECT_NEAR(asked.between.sigma[0][0], 6 * std::sqrt(4.25 / 2), 1e-4);
-}
-
 }  // namespace
 }  // namespace grainless
