@@ -35,7 +35,7 @@ inline FirstSums first_sums(const StageJob& job) {
   return {job.patch_sums(), job.out.rect, job.map_rect()};
 }
 
-// Adds sums of w * (what is removed) and of w, of a second stage, to a pixel's.
+// Adds sums of w * (what is removed, in deviations) and of w, of a second stage, to a pixel's.
 __device__ __forceinline__ void add_to_pixel(PixelSums* pixel, float removed, float weight) {
   const float bounded = fminf(fmaxf(removed, -kLargestRemoved), kLargestRemoved);
   atomicAdd(&pixel->removed,

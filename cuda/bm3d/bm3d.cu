@@ -124,7 +124,7 @@ void run_channel(const StageJob& job, int c, const ProgressSpan& progress) {
                                 : patch_sums_ratio(*job.stage, c);
     return finish_channel_of_patches(job, c, ratio);
   }
-  finish_channel(job, c, kRemovedUnit / kWeightUnit);
+  finish_channel(job, c, pixel_sums_ratio(*job.stage, c));
 }
 
 }  // namespace

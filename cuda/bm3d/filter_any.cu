@@ -4,6 +4,7 @@
 // That stage's arithmetic is the CPU's to the bit (engine/boundary/bm3d_math.h): compiled without
 // contraction.
 #include <algorithm>
+#include <cmath>
 
 #include "aggregate.cuh"
 #include "cuda/runtime/launch.h"
@@ -22,6 +23,7 @@ struct AnyArgs {
   PixelSums* sums;
   FirstSums first;
   Bm3dSumScale first_scale;
+  float per_deviation;  // of a second stage
   int row, channel;
   Bm3dStage stage;
 };
@@ -139,7 +141,8 @@ __device__ void add_group(const AnyArgs& args, const GroupPlaces& places, const 
       args.first.add_removed(px, py, static_cast<long long>(removed) * (1 << steps.shift));
     } else {
       const float w = weight * (row * column);
-      add_to_pixel(args.sums + static_cast<size_t>(oy) * args.out.rect.width + ox, w * group[i], w);
+      add_to_pixel(args.sums + static_cast<size_t>(oy) * args.out.rect.width + ox,
+                   w * (group[i] * args.per_deviation), w);
     }
   }
 }
@@ -178,14 +181,32 @@ __global__ void __launch_bounds__(kThreads) filter_groups(const __grid_constant_
   add_group(args, places, group, weight);
 }
 
+float deviation_of(const Bm3dStage& stage, int c) {
+  return std::sqrt(stage.shrink[c]);
+}
+
 }  // namespace
+
+float pixel_sums_ratio(const Bm3dStage& stage, int c) {
+  return kRemovedUnit / kWeightUnit * deviation_of(stage, c);
+}
 
 void filter_stage_any(const StageJob& job, int c, const ProgressSpan& progress) {
   const Bm3dStage& stage = *job.stage;
   const bool first = job.pilot.data == nullptr;
   const Bm3dSumScale scale = first ? first_stage_sums(stage, c) : Bm3dSumScale{};
-  AnyArgs args{job.noisy,       job.pilot, job.out, job.grid, job.groups, job.sums,
-               first_sums(job), scale,     0,       c,        stage};
+  AnyArgs args{job.noisy,
+               job.pilot,
+               job.out,
+               job.grid,
+               job.groups,
+               job.sums,
+               first_sums(job),
+               scale,
+               1 / deviation_of(stage, c),
+               0,
+               c,
+               stage};
   // The block's sum takes the place of the pilot: two groups of 32 patches of 16 x 16 are all that
   // 64 KB hold.
   const int group = stage.group * stage.patch * stage.patch;

@@ -39,15 +39,17 @@ inline StagePart part_of(const Bm3dStage& stage) {
 // key.
 inline constexpr uint16_t kNoPatch = 0xffff;
 
-// Sums of w * (source - estimate) and of w over all estimates of a pixel, in these units.
+// Sums of w * (source - estimate) / deviation and of w over all estimates of a pixel, in these
+// units. A picture's values may be in any unit; what is removed is some of its noise.
 struct PixelSums {
   unsigned long long removed;  // signed
   unsigned long long weight;
 };
-inline constexpr float kRemovedUnit = 1.0f / (1 << 28);
+inline constexpr float kRemovedUnit = 1.0f / (1 << 24);
 inline constexpr float kWeightUnit = 1.0f / (1ull << 40);
-// Per contribution; a pixel gets less than 2^14 of them. Reached by highlights 10^6 times white.
-inline constexpr float kLargestRemoved = 512.0f * 1024 * 1024;
+// In deviations, per contribution; a pixel gets less than 2^18 of them. The pilot is the first
+// stage's: with what that keeps, the second removes less than 2^17 (bm3d_math.h: most_removed).
+inline constexpr float kLargestRemoved = 1 << 20;
 
 // The same where a patch adds one weight w for all of its pixels: in the first stage
 // (engine/boundary/bm3d_math.h), and in the second (filter.cu)
@@ -138,8 +140,10 @@ inline CellGrid cells_of(const StageJob& job, int cell_columns, int cell_rows) {
 // Queues one stage; scratch is as large as bm3d_scratch_bytes says (bm3d.cu).
 void run_bm3d_stage(StageJob job, void* scratch);
 
-// A channel's estimate from its sums (prepare.cu). ratio: engine/boundary/bm3d_math.h.
+// A channel's estimate from its sums (prepare.cu). ratio: engine/boundary/bm3d_math.h; of PixelSums
+// it is pixel_sums_ratio (filter_any.cu).
 void finish_channel(const StageJob& job, int c, float ratio);
+float pixel_sums_ratio(const Bm3dStage& stage, int c);
 
 // The same from PatchSums, whose ratio is patch_sums_ratio (filter.cu).
 void finish_channel_of_patches(const StageJob& job, int c, float ratio);

@@ -531,6 +531,70 @@ TEST(ContractRange, AgreesWithTheCpuBeyondWhite) {
   }
 }
 
+// Compared in the picture's own unit.
+void expect_the_same(const TestImage& here, const TestImage& cpu, float unit) {
+  const auto in_steps = [&](const TestImage& image) {
+    TestImage steps = image;
+    for (int32_t y = 0; y < image.height; ++y) {
+      for (int32_t x = 0; x < image.width; ++x) {
+        for (int32_t c = 0; c < image.format.colours(); ++c) {
+          steps.set(x, y, c, image.get(x, y, c) / unit);
+        }
+      }
+    }
+    return steps;
+  };
+  EXPECT_GE(test::psnr(in_steps(here), in_steps(cpu)), 80.0);
+  EXPECT_LE(test::largest_difference(in_steps(here), in_steps(cpu)), 1.0f);
+}
+
+// Measurements in large units: sums of integers must not wrap.
+TEST(ContractUnits, AgreesWithTheCpuInLargeUnits) {
+  Engine engine({g_module_dir, 2});
+  const std::vector<std::pair<const char*, const char*>> cases[] = {
+      {},
+      {{"quality", "high"}},
+      {{"patch", "16"}},
+      {{"patch", "9"}, {"step", "1"}, {"search", "63"}, {"group", "32"}},
+      {{"patch", "16"}, {"transform", "dft"}},
+      {{"method", "nlm"}},
+      {{"method", "dct"}, {"patch", "16"}}};
+  const TestImage noisy = noisy_picture({Component::kFloat, 1}, 83, 71, 12.0f);
+  for (const auto& settings : cases) {
+    for (const float unit : {1.0f, 1e5f, 1e8f, 1e9f}) {
+      TestImage image = noisy;
+      for (int32_t y = 0; y < image.height; ++y) {
+        for (int32_t x = 0; x < image.width; ++x) image.set(x, y, 0, noisy.get(x, y, 0) * unit);
+      }
+      Params params;
+      params.auto_sigma = false;
+      for (const auto& [key, value] : settings) {
+        SCOPED_TRACE(std::string(key) + ' ' + value);
+        ASSERT_TRUE(set_param(params, key, value).ok());
+      }
+      NoiseModel noise;
+      ASSERT_TRUE(engine.noise_for(params, image.view(), {}, noise, nullptr).ok());
+      noise.sigma[0][0] = 12 * unit;
+      const auto result_on = [&](const std::string& device) {
+        TestImage result(image.format, image.width, image.height);
+        params.device = device;
+        Report report;
+        const Status status =
+            engine.denoise(params, noise, image.view(), result.target(), {}, report);
+        EXPECT_TRUE(status.ok()) << status.message();
+        EXPECT_TRUE(report.fallbacks.empty());
+        return result;
+      };
+      SCOPED_TRACE(
+          (settings.empty() ? "bm3d" : std::string(settings[0].first) + settings[0].second) +
+          ", unit " + std::to_string(unit));
+      const TestImage here = result_on(g_device);
+      expect_the_same(here, result_on("cpu"), unit);
+      EXPECT_GT(test::largest_difference(here, image) / unit, 5.0f);
+    }
+  }
+}
+
 // What the first stage leaves on black round a bright part has nothing in the noisy picture that
 // would tell how large it is.
 TEST(ContractBlack, AgreesWithTheCpuRoundABrightPart) {
