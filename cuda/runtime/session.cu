@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <thread>
+#include <utility>
 
 #include "arena.h"
 #include "cuda/frame/pyramid.cuh"
@@ -110,16 +112,25 @@ uint64_t Session::budget() {
   return limit_ != 0 ? std::min(limit_, most) : most;
 }
 
-RunSlot& Session::acquire() {
+void Session::wait_for_others(Lock& lock, const AbiCallbacks* callbacks) {
+  freed_.wait_for(lock, kAsk);
+  lock.unlock();  // a host's answer may take its time
+  throw_if_cancelled(callbacks);
+  lock.lock();
+}
+
+// Runs that wait for memory get it before others begin, lest a picture of many tiles keep it.
+RunSlot& Session::acquire(const AbiCallbacks* callbacks) {
   std::unique_lock lock(mutex_);
   for (;;) {
     throw_if_failed_before();  // a slot that hangs is never free
-    for (RunSlot& slot : slots_) {
-      if (slot.busy) continue;
-      slot.busy = true;
-      return slot;
+    const auto slot = std::find_if_not(std::begin(slots_), std::end(slots_),
+                                       [](const RunSlot& other) { return other.busy; });
+    if (slot != std::end(slots_) && waiting_ == 0) {
+      slot->busy = true;
+      return *slot;
     }
-    freed_.wait(lock);
+    wait_for_others(lock, callbacks);
   }
 }
 
@@ -130,25 +141,28 @@ void Session::release(RunSlot& slot) {
   {
     std::lock_guard lock(mutex_);
     slot.busy = hangs_;
+    ++ended_;
   }
   freed_.notify_all();
 }
 
-void Session::drop_idle_arenas(const RunSlot& keep) {
+void Session::drop_idle_arenas() {
   for (RunSlot& slot : slots_) {
-    if (slot.busy && &slot != &keep) continue;
+    if (slot.busy) continue;
     slot.arena.reset();
     slot.arena_bytes = 0;
   }
 }
 
-// Makes the slot's arena large enough, within the limit.
-void Session::reserve(RunSlot& slot, size_t bytes) {
-  std::lock_guard lock(mutex_);
-  if (slot.arena_bytes >= bytes) return;
-  slot.arena.reset();
-  slot.arena_bytes = 0;
-  if (limit_ != 0 && held() + bytes > limit_) drop_idle_arenas(slot);
+// Of a slot without one. Throws Error(kOutOfMemory).
+void Session::allocate_arena(RunSlot& slot, size_t bytes) {
+  for (RunSlot& other : slots_) {
+    if (other.busy || other.arena_bytes != bytes) continue;
+    slot.arena = std::move(other.arena);
+    slot.arena_bytes = std::exchange(other.arena_bytes, 0);
+    return;
+  }
+  if (limit_ != 0 && held() + bytes > limit_) drop_idle_arenas();
   if (limit_ != 0 && held() + bytes > limit_) {
     throw Error(ErrorCode::kOutOfMemory, "the memory limit leaves too little for this tile");
   }
@@ -156,11 +170,45 @@ void Session::reserve(RunSlot& slot, size_t bytes) {
     slot.arena = allocate_device(bytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kOutOfMemory) throw;
-    drop_idle_arenas(slot);
+    drop_idle_arenas();
     slot.arena = allocate_device(bytes);
   }
   slot.arena_bytes = bytes;
+}
+
+// Whether the slot has its arena now; false where others hold memory that it needs.
+bool Session::try_reserve(RunSlot& slot, size_t bytes) {
+  try {
+    allocate_arena(slot, bytes);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory || held() == 0) throw;
+    return false;
+  }
+}
+
+void Session::reserve(RunSlot& slot, size_t bytes, const AbiCallbacks* callbacks) {
+  std::unique_lock lock(mutex_);
+  if (slot.arena_bytes < bytes) {
+    slot.arena.reset();
+    slot.arena_bytes = 0;
+    if (!try_reserve(slot, bytes)) wait_for_memory(slot, bytes, lock, callbacks);
+  }
   peak_ = std::max(peak_, held());
+}
+
+void Session::wait_for_memory(RunSlot& slot, size_t bytes, Lock& lock,
+                              const AbiCallbacks* callbacks) {
+  ++waiting_;
+  const AtExit done([&] {
+    --waiting_;
+    freed_.notify_all();
+  });
+  do {
+    // The driver is asked again only when there may be more.
+    for (const uint64_t ended = ended_; ended_ == ended;) wait_for_others(lock, callbacks);
+    throw_if_failed_before();
+  } while (!try_reserve(slot, bytes));
 }
 
 void Session::in_turn(RunSlot& slot, const AbiCallbacks* callbacks,
@@ -214,13 +262,14 @@ void Session::compute(RunSlot& slot, const Plan& plan, const AbiTile& tile,
 }
 
 template <typename Body>
-void Session::on_slot(size_t bytes, AbiTiming* timing, const Body& body) {
+void Session::on_slot(size_t bytes, const AbiCallbacks* callbacks, AbiTiming* timing,
+                      const Body& body) {
   throw_if_failed_before();
-  RunSlot& slot = acquire();
+  RunSlot& slot = acquire(callbacks);
   const AtExit done([&] { release(slot); });
   try {
     select();
-    reserve(slot, bytes);
+    reserve(slot, bytes, callbacks);
     body(slot);
     if (timing != nullptr) {
       std::lock_guard lock(mutex_);
@@ -236,7 +285,7 @@ void Session::on_slot(size_t bytes, AbiTiming* timing, const Body& body) {
 
 void Session::run(const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks,
                   AbiTiming* timing) {
-  on_slot(tile_bytes(plan, tile.in.width, tile.in.height), timing,
+  on_slot(tile_bytes(plan, tile.in.width, tile.in.height), callbacks, timing,
           [&](RunSlot& slot) { compute(slot, plan, tile, callbacks); });
 }
 
@@ -248,7 +297,8 @@ void Session::run_slab(const Plan& plan, const VolumePlan& volume, const AbiSlab
   }
   const size_t bytes =
       slab_bytes(plan, volume, slab.width, slab.height, slab.in_layers, slab.out_layers);
-  on_slot(bytes, timing, [&](RunSlot& slot) { compute_slab(slot, plan, volume, slab, callbacks); });
+  on_slot(bytes, callbacks, timing,
+          [&](RunSlot& slot) { compute_slab(slot, plan, volume, slab, callbacks); });
 }
 
 }  // namespace grainless::cuda

@@ -74,15 +74,24 @@ class Session {
                 const AbiCallbacks* callbacks, AbiTiming* timing);
 
  private:
+  using Lock = std::unique_lock<std::mutex>;
+
   void select() const;
   void throw_if_failed_before() const;
-  RunSlot& acquire();
+  RunSlot& acquire(const AbiCallbacks* callbacks);
   void release(RunSlot& slot);
-  void reserve(RunSlot& slot, size_t bytes);
-  void drop_idle_arenas(const RunSlot& keep);
+  // Makes the slot's arena large enough, within the limit. Memory that is short is waited for while
+  // other runs hold some; who waits holds none.
+  void reserve(RunSlot& slot, size_t bytes, const AbiCallbacks* callbacks);
+  void allocate_arena(RunSlot& slot, size_t bytes);
+  bool try_reserve(RunSlot& slot, size_t bytes);
+  void wait_for_memory(RunSlot& slot, size_t bytes, Lock& lock, const AbiCallbacks* callbacks);
+  // Some milliseconds, or until a run ends; asks whether to stop.
+  void wait_for_others(Lock& lock, const AbiCallbacks* callbacks);
+  void drop_idle_arenas();
   size_t held() const;
   template <typename Body>
-  void on_slot(size_t bytes, AbiTiming* timing, const Body& body);
+  void on_slot(size_t bytes, const AbiCallbacks* callbacks, AbiTiming* timing, const Body& body);
   void compute_slab(RunSlot& slot, const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
                     const AbiCallbacks* callbacks);
   void compute(RunSlot& slot, const Plan& plan, const AbiTile& tile, const AbiCallbacks* callbacks);
@@ -96,6 +105,8 @@ class Session {
   std::atomic<bool> failed_{false}, hangs_{false};
   std::mutex mutex_;
   std::condition_variable freed_;
+  std::atomic<int> waiting_{0};  // runs, for memory
+  uint64_t ended_ = 0;           // runs
   size_t peak_ = 0;
   // Runs take turns with their kernels, so that one's transfers go beside another's kernels and
   // each one's time is its own.

@@ -198,8 +198,9 @@ class Scheduler {
     out_.push_back(&backend);
     const ErrorCode code = status.code();
     if (code == ErrorCode::kCancelled) return;
-    if (code != ErrorCode::kUnsupported) failed_.push_back(backend.name());
+    // Opened anew, a full card would have its limit twice while other runs use it as it is.
     const bool in_order = code == ErrorCode::kUnsupported || code == ErrorCode::kOutOfMemory;
+    if (!in_order) failed_.push_back(backend.name());
     note(in_order ? sentence("%s is left out: %s", {backend.name(), status.message()})
                   : sentence("%s failed: %s", {backend.name(), status.message()}));
   }

@@ -698,6 +698,53 @@ TEST(ContractMemory, AMemoryLimitGivesTheSameBits) {
   }
 }
 
+Params limited_params(int32_t megabytes) {
+  Params params;
+  params.device = g_device + ":0";
+  params.memory = megabytes;
+  return params;
+}
+
+TEST(ContractMemory, PicturesAtOnceShareTheLimit) {
+  if (g_device == "cpu") GTEST_SKIP() << "the limit is of graphics memory";
+  Engine engine({g_module_dir, 2});
+  const TestImage image = noisy_picture({Component::kU8, 3}, 2300, 1900, 15.0f);
+  const Params params = limited_params(256);
+  Report alone;
+  const TestImage expected = run(engine, params, image, 15.0f, alone);
+  std::vector<Report> reports(4);
+  {
+    std::vector<std::jthread> threads;
+    for (Report& report : reports) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 3; ++i) {
+          EXPECT_EQ(run(engine, params, image, 15.0f, report).bytes, expected.bytes);
+        }
+      });
+    }
+  }
+  for (const Report& report : reports) {
+    EXPECT_TRUE(report.fallbacks.empty()) << report.fallbacks.front();
+    EXPECT_EQ(report.tiles, alone.tiles);
+    EXPECT_LE(report.peak_memory, uint64_t{256} << 20);
+  }
+}
+
+// What it leaves in the session is memory, but not in pieces that are of use to the next one.
+TEST(ContractMemory, AnEarlierPictureCostsNoTiles) {
+  if (g_device == "cpu") GTEST_SKIP() << "the limit is of graphics memory";
+  const TestImage first = noisy_picture({Component::kU8, 3}, 4000, 6000, 15.0f);
+  const TestImage second = noisy_picture({Component::kU8, 3}, 4608, 3456, 15.0f);
+  const Params params = limited_params(512);
+  Engine engine({g_module_dir, 2}), fresh({g_module_dir, 2});
+  Report earlier, report, alone;
+  run(engine, params, first, 15.0f, earlier);
+  run(engine, params, second, 15.0f, report);
+  run(fresh, params, second, 15.0f, alone);
+  EXPECT_TRUE(report.fallbacks.empty()) << report.fallbacks.front();
+  EXPECT_EQ(report.tiles, alone.tiles);
+}
+
 // Rows that come while others are computed, and are rubbish until they have.
 TEST(ContractFlow, RowsThatComeMeanwhileGiveTheSameBits) {
   constexpr int32_t kRows = 150;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -371,6 +372,118 @@ TEST_F(Module, CancelIsAnsweredWithin100Milliseconds) {
     });
     EXPECT_LT(answered, 0.1) << "asked after " << asked_after;
   }
+}
+
+// A run that stays where it is once it has its memory, until it is let go, or for some seconds.
+class HeldRun {
+ public:
+  AbiCallbacks callbacks() {
+    return {this, [](void* self) { return static_cast<HeldRun*>(self)->hold(); }, nullptr};
+  }
+  void await() const { wait_until(begun_); }
+  void let_go() { gone_ = true; }
+
+ private:
+  static void wait_until(const std::atomic<bool>& flag) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!flag && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  int32_t hold() {
+    begun_ = true;
+    wait_until(gone_);
+    return 0;
+  }
+
+  std::atomic<bool> begun_{false}, gone_{false};
+};
+
+// Sessions with a limit, in which runs wait for each other.
+class ModuleMemory : public Module {
+ protected:
+  void SetUp() override {
+    Module::SetUp();
+    expected_ = run(plan_, image_);
+  }
+  void open(uint64_t limit) {
+    AbiMessage message{};
+    g_table->close(session_);
+    ASSERT_EQ(g_table->open(0, limit, &session_, &message), 0) << message.text;
+  }
+  uint64_t bytes_of(const TestImage& image) const {
+    return g_table->tile_bytes(&plan_, image.width, image.height);
+  }
+  int32_t run_one(const AbiCallbacks& callbacks) {
+    TestImage result(image_.format, image_.width, image_.height);
+    const int32_t code = run(plan_, image_, whole(image_), result, callbacks);
+    EXPECT_TRUE(code != 0 || result.bytes == expected_.bytes);
+    return code;
+  }
+  // A first run holds its memory until the others have asked often whether to stop, or have ended.
+  void run_beside_a_held_one(int others) {
+    HeldRun held;
+    std::thread first([&] { EXPECT_EQ(run_one(held.callbacks()), 0); });
+    held.await();
+    std::atomic<int> asked = 0, ended = 0;
+    const auto count = [](void* to) {
+      ++*static_cast<std::atomic<int>*>(to);
+      return 0;
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < others; ++i) {
+      threads.emplace_back([&] {
+        EXPECT_EQ(run_one({&asked, count, nullptr}), 0);
+        ++ended;
+      });
+    }
+    while (asked < 10 * others && ended < others) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    held.let_go();
+    first.join();
+    for (std::thread& thread : threads) thread.join();
+  }
+  // With so many runs that hold what they have.
+  void expect_quick_cancel(uint32_t runs) {
+    std::vector<HeldRun> held(runs);
+    std::vector<std::thread> threads;
+    for (HeldRun& one : held) {
+      threads.emplace_back([&] { EXPECT_EQ(run_one(one.callbacks()), 0); });
+    }
+    for (const HeldRun& one : held) one.await();
+    const auto start = std::chrono::steady_clock::now();
+    test::CancelAfter cancel(std::chrono::milliseconds(50));
+    EXPECT_EQ(run_one(cancel.callbacks()), static_cast<int32_t>(ErrorCode::kCancelled));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+    for (HeldRun& one : held) one.let_go();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  const Plan plan_ = nlm_plan(kFloatColour, 5, 3);
+  const TestImage image_ = noisy_picture(kFloatColour, 300, 200, 20.0f);
+  TestImage expected_ = image_;
+};
+
+TEST_F(ModuleMemory, RunsWaitForWhatOthersHold) {
+  for (const int others : {1, 2, 6}) {
+    open(bytes_of(image_) * 3 / 2);
+    run_beside_a_held_one(others);
+  }
+}
+
+TEST_F(ModuleMemory, RunsWaitForWhatALargerPictureLeft) {
+  const TestImage larger = noisy_picture(kFloatColour, 300, 380, 20.0f);
+  open(std::max(2 * bytes_of(image_), bytes_of(larger)));
+  run(plan_, larger);
+  run_beside_a_held_one(1);
+}
+
+TEST_F(ModuleMemory, ACancelIsAnsweredByARunThatWaits) {
+  open(bytes_of(image_) * 3 / 2);
+  expect_quick_cancel(1);
+  open(0);
+  expect_quick_cancel(g_table->concurrency);
 }
 
 #ifdef GRAINLESS_CUDA_FAULTS

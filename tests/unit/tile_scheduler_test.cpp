@@ -235,6 +235,14 @@ TEST_F(TileScheduler, ALimitOfACardIsNoFailure) {
   EXPECT_EQ(cpu_->done.size(), 1u);
 }
 
+TEST_F(TileScheduler, AFullCardIsNoFailure) {
+  card_->fail = throw_full;
+  run(300, 200, {card_});
+  EXPECT_TRUE(failed_.empty());
+  EXPECT_TRUE(mentions("cuda:0 is left out: "));
+  EXPECT_EQ(cpu_->done.size(), 1u);
+}
+
 TEST_F(TileScheduler, ACardThatDoesNotSayItsMemoryIsLeftOut) {
   card_->ask_budget = []() -> uint64_t { throw Error(ErrorCode::kDeviceFailed, "no answer"); };
   run(3000, 2000, {card_, other_});
