@@ -31,21 +31,25 @@ constexpr double kLeastPower = -126.0 + 0x1p-16;
 
 // The curve where a step of the distance takes more than all of the powers of two that count:
 // distances weigh 1, then one may weigh less, then none weighs anything. Any slope will do that
-// puts the last of the first above the top and what comes after the one beneath kLeastPower; beside
-// half of this one, floats are 64 apart, and so are the powers to choose from for the one.
+// puts the last of the first above the top and what comes after the one beneath kLeastPower: from
+// 116 to 128. Beside half of it floats are 64 apart, and so are the powers to choose from for the
+// one. Of those slopes the largest is taken that makes its power -125: then no weight is more than
+// 2^-9, and what is left of one over a sum of weights is a float still (NlmQuotients).
 NlmCurve steep_curve(float of_one, float knee) {
-  constexpr double kSlope = 127, kApart = 64;
-  const float between = std::floor(knee / of_one) + 1;
-  const float taken = between * of_one - knee;  // as a processor rounds it
+  constexpr double kPower = -125, kApart = 64, kEnd = 1 << 30;  // of floats that are 64 apart
+  const double between = std::floor(double{knee} / of_one) + 1;
+  const float taken = static_cast<float>(between) * of_one - knee;  // as a processor rounds it
   const bool counts = taken <= static_cast<float>(kNlmCutoff * kLog2e);
-  const double least = std::ceil((kSlope * between - 126) / kApart) * kApart;
+  const double most = kEnd * between / (std::ldexp(1.0, 23) + between);  // slope * between
+  const double least = std::floor((most + kPower) / kApart) * kApart;
+  const float slope = static_cast<float>((least - kPower) / between);
   const double lift = counts ? least : least - kApart;
-  const double power = lift - kSlope * between;
+  const double power = lift - slope * between;
   NlmCurve curve{};
   curve.enabled = 1;
-  curve.slope = static_cast<float>(std::ldexp(kSlope, 24));
-  curve.offset = static_cast<float>(std::ldexp(kSlope, 23) + lift);
-  curve.top = static_cast<float>(power + (counts ? double{taken} : kSlope));
+  curve.slope = std::ldexp(slope, 24);
+  curve.offset = static_cast<float>(std::ldexp(double{slope}, 23) + lift);
+  curve.top = static_cast<float>(power + (counts ? taken : slope));
   return curve;
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -592,6 +593,56 @@ TEST(ContractUnits, AgreesWithTheCpuInLargeUnits) {
       expect_the_same(here, result_on("cpu"), unit);
       EXPECT_GT(test::largest_difference(here, image) / unit, 5.0f);
     }
+  }
+}
+
+// A float picture on `device`, with no other noise than `sigma`.
+TestImage denoised_on(const std::string& device, Engine& engine, Params params,
+                      const TestImage& image, double sigma) {
+  params.auto_sigma = false;
+  params.sigma = sigma;
+  params.device = device;
+  NoiseModel noise;
+  EXPECT_TRUE(engine.noise_for(params, image.view(), {}, noise, nullptr).ok());
+  TestImage result(image.format, image.width, image.height);
+  Report report;
+  const Status status = engine.denoise(params, noise, image.view(), result.target(), {}, report);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(report.fallbacks.empty());
+  return result;
+}
+
+// So weak noise of so wide a range that one step of the distance takes more than all powers of two
+// that count. At 0.036 it leaves next to nothing of a weight, and is the last that does.
+TEST(ContractSteep, AgreesWithTheCpu) {
+  constexpr int32_t kSide = 160, kBlock = 16, kBlocks = kSide / kBlock;
+  Engine engine({g_module_dir, 2});
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> level(-1, 40.5f);
+  std::normal_distribution<float> gauss(0, 0.6f);
+  std::vector<float> levels(kBlocks * kBlocks);
+  for (float& one : levels) one = 255 * level(random);
+  levels[0] = -255.0f;
+  levels[1] = 255 * 40.5f;
+  TestImage image({Component::kFloat, 1}, kSide, kSide);
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      image.set(x, y, 0, levels[y / kBlock * kBlocks + x / kBlock] + gauss(random));
+    }
+  }
+  Params params;
+  for (const auto& [key, value] :
+       {std::pair{"method", "nlm"}, {"quality", "high"}, {"patch", "2"}, {"centre", "max"}}) {
+    ASSERT_TRUE(set_param(params, key, value).ok());
+  }
+  for (const double sigma : {0.030, 0.036, 0.050}) {
+    const TestImage here = denoised_on(g_device, engine, params, image, sigma);
+    const TestImage cpu = denoised_on("cpu", engine, params, image, sigma);
+    // So little is removed that what they differ by is compared with it.
+    std::printf("sigma %.3f: %.1f dB from the CPU, which is %.1f dB from the source\n", sigma,
+                test::psnr(here, cpu), test::psnr(cpu, image));
+    EXPECT_GE(test::psnr(here, cpu), std::max(80.0, test::psnr(cpu, image) + 20)) << sigma;
+    EXPECT_LE(test::largest_difference(here, cpu), 1.0f) << sigma;
   }
 }
 
