@@ -66,7 +66,8 @@ __device__ __forceinline__ void store_shared(uint32_t address, uint32_t value) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value));
 }
 
-// -2 q of four pixels, in two parts again. 2 q is what both parts are as bytes of 16 bits.
+// -2 q of four pixels, in two parts again. 2 q is what both parts are as bytes of 16 bits. The high
+// part of 2^14 would be no signed byte: q is within +-8191 (engine/plan/match_scale.cpp).
 __device__ __forceinline__ uint2 doubled_negative(uint2 q) {
   const uint32_t low = q.y << 1;
   const uint32_t a = __vneg2(__byte_perm(low, q.x, 0x5140)),

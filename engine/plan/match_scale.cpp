@@ -16,6 +16,10 @@ constexpr double kLeastBeyond = 3.5 * 255, kShareBeyond = 0.25;
 constexpr float kMostSigma = 100;  // of Params
 constexpr ValueRange kUsualValues{-4 * 255.0f, 5 * 255.0f};
 
+// Twice a match value, of either sign, has to fit in 15 bits: cards take it in two bytes
+// (cuda/bm3d/match_tensor.cu). Usual pictures' stop at 8190.
+constexpr double kLargestValue = 8191;
+
 double widest(const MatchSpan& span, bool colour) {
   return span.half() * (colour ? std::sqrt(3.0) : 1.0);
 }
@@ -53,8 +57,9 @@ MatchCurve match_curve(const MatchSpan& span, bool colour, int32_t channel) {
 }
 
 double largest_match_scale(const MatchSpan& span, bool colour, double differences) {
-  const double width = span.usual ? 1024.0 : 2 * widest(span, colour);  // of two values at most
-  return std::sqrt(std::ldexp(1.0, 30) / differences) / width;
+  const double apart = std::sqrt(std::ldexp(1.0, 30) / differences);  // two match values at most
+  if (span.usual) return apart / 1024;
+  return std::min(apart, 2 * kLargestValue) / (2 * widest(span, colour));
 }
 
 double set_match_planes(MatchCurve* curve, const MatchSpan& span, double unit, double largest,

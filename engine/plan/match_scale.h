@@ -48,7 +48,8 @@ ValueRange valid_range(const MatchSpan& span);
 // a grey value; chroma planes have their centre at 0 and are no wider.
 MatchCurve match_curve(const MatchSpan& span, bool colour, int32_t channel);
 
-// Match values a step, such that a sum of so many squared differences stays under 2^30.
+// Match values a step, such that a sum of so many squared differences stays under 2^30, and that no
+// match value is beyond +-8191.
 double largest_match_scale(const MatchSpan& span, bool colour, double differences);
 
 // Sets the curve of every channel's plane. All get the same number of match values a sigma of

@@ -646,6 +646,32 @@ TEST(ContractSteep, AgreesWithTheCpu) {
   }
 }
 
+// Values at the lower end of those that are compared: their match values are the least there are.
+TEST(ContractEdge, AgreesWithTheCpu) {
+  constexpr int32_t kSide = 128;
+  constexpr float kHigh = 400000, kSpan = 131072;
+  Engine engine({g_module_dir, 2});
+  std::mt19937 random(1);
+  std::normal_distribution<float> gauss(0, 1.2f);
+  TestImage image({Component::kFloat, 1}, kSide, kSide);
+  for (int32_t y = 0; y < kSide; ++y) {
+    for (int32_t x = 0; x < kSide; ++x) {
+      const float noise = gauss(random);
+      const float ramp = -kHigh + 2 * kHigh * static_cast<float>(y) / (kSide - 1) + noise;
+      const float low = kHigh - kSpan + std::clamp(4 + noise, 0.5f, 7.5f);
+      image.set(x, y, 0, x < 70 ? kHigh + noise : x < 102 ? low : ramp);
+    }
+  }
+  Params params;
+  params.patch = 2;
+  const TestImage here = denoised_on(g_device, engine, params, image, 1.2);
+  const TestImage cpu = denoised_on("cpu", engine, params, image, 1.2);
+  std::printf("%.1f dB from the CPU, which is %.1f dB from the source\n", test::psnr(here, cpu),
+              test::psnr(cpu, image));
+  EXPECT_GE(test::psnr(here, cpu), 80.0);
+  EXPECT_LE(test::largest_difference(here, cpu), 1.0f);
+}
+
 // What the first stage leaves on black round a bright part has nothing in the noisy picture that
 // would tell how large it is.
 TEST(ContractBlack, AgreesWithTheCpuRoundABrightPart) {

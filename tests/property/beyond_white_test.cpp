@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "engine/boundary/pixel_math.h"
 #include "engine/boundary/plan.h"
 #include "engine/denoise.h"
 #include "engine/methods.h"
@@ -467,6 +468,9 @@ TEST(MatchSpan, DistancesFitTheirIntegersForEveryRange) {
                 EXPECT_LT(std::pow(span(stage.match), 2) * stage.patch * stage.patch,
                           std::ldexp(1.0, 31));
                 EXPECT_LT(stage.max_distance, kMaxKeyDistance);
+                // Twice of it fits in two bytes of a card's matrix units.
+                EXPECT_LT(match_value(1e36f, stage.match), 1 << 13);
+                EXPECT_GT(match_value(-1e36f, stage.match), -(1 << 13));
               }
             }
           }
