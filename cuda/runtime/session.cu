@@ -141,6 +141,7 @@ void Session::release(RunSlot& slot) {
   {
     std::lock_guard lock(mutex_);
     slot.busy = hangs_;
+    slot.needed = slot.peak = 0;
     ++ended_;
   }
   freed_.notify_all();
@@ -194,7 +195,15 @@ void Session::reserve(RunSlot& slot, size_t bytes, const AbiCallbacks* callbacks
     slot.arena_bytes = 0;
     if (!try_reserve(slot, bytes)) wait_for_memory(slot, bytes, lock, callbacks);
   }
-  peak_ = std::max(peak_, held());
+  slot.needed = bytes;
+  note_peaks();
+}
+
+// What earlier and larger pictures left in arenas is no run's.
+void Session::note_peaks() {
+  size_t needed = 0;
+  for (const RunSlot& slot : slots_) needed += slot.needed;
+  for (RunSlot& slot : slots_) slot.peak = slot.busy ? std::max(slot.peak, needed) : 0;
 }
 
 void Session::wait_for_memory(RunSlot& slot, size_t bytes, Lock& lock,
@@ -275,7 +284,7 @@ void Session::on_slot(size_t bytes, const AbiCallbacks* callbacks, AbiTiming* ti
       std::lock_guard lock(mutex_);
       *timing = {seconds_between(slot.started, slot.uploaded),
                  seconds_between(slot.begun, slot.computed),
-                 seconds_between(slot.computed, slot.downloaded), peak_};
+                 seconds_between(slot.computed, slot.downloaded), slot.peak};
     }
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kDeviceFailed) failed_ = true;

@@ -41,6 +41,8 @@ class RunSlot {
   PinnedMemory staging[2];
   size_t staging_bytes = 0;
   bool busy = false;
+  // Of the arena, what the run in the slot needs; and the most that all runs needed meanwhile.
+  size_t needed = 0, peak = 0;
 
   // Whether a result is no number: written by pixels_from_planes(), asked for when `computed` has
   // happened.
@@ -90,6 +92,7 @@ class Session {
   void wait_for_others(Lock& lock, const AbiCallbacks* callbacks);
   void drop_idle_arenas();
   size_t held() const;
+  void note_peaks();
   template <typename Body>
   void on_slot(size_t bytes, const AbiCallbacks* callbacks, AbiTiming* timing, const Body& body);
   void compute_slab(RunSlot& slot, const Plan& plan, const VolumePlan& volume, const AbiSlab& slab,
@@ -107,7 +110,6 @@ class Session {
   std::condition_variable freed_;
   std::atomic<int> waiting_{0};  // runs, for memory
   uint64_t ended_ = 0;           // runs
-  size_t peak_ = 0;
   // Runs take turns with their kernels, so that one's transfers go beside another's kernels and
   // each one's time is its own.
   std::timed_mutex turn_;

@@ -479,6 +479,17 @@ TEST_F(ModuleMemory, RunsWaitForWhatALargerPictureLeft) {
   run_beside_a_held_one(1);
 }
 
+TEST_F(ModuleMemory, ThePeakIsTheRunsOwn) {
+  const TestImage larger = noisy_picture(kFloatColour, 300, 380, 20.0f);
+  open(0);
+  for (const TestImage* image : {&larger, &image_}) {
+    TestImage result(image->format, image->width, image->height);
+    AbiTiming timing{};
+    ASSERT_EQ(run(plan_, *image, whole(*image), result, {}, &timing), 0);
+    EXPECT_EQ(timing.peak_memory, bytes_of(*image));
+  }
+}
+
 TEST_F(ModuleMemory, ACancelIsAnsweredByARunThatWaits) {
   open(bytes_of(image_) * 3 / 2);
   expect_quick_cancel(1);
