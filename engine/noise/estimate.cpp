@@ -378,6 +378,47 @@ Confidence confidence_in(const NoiseModel& noise, const Measured& luma) {
   return is_little(noise) ? Confidence::kLittle : Confidence::kMeasured;
 }
 
+float largest_of(const PictureRange& range) {
+  return std::max(std::abs(range.low), std::abs(range.high));
+}
+
+// Squares of such values, of which BM3D needs those of whole groups, are no floats.
+bool is_beyond_squares(const PictureRange& range) {
+  return largest_of(range) > 0x1p66f;
+}
+
+// A power of two, by which nothing is rounded: here squares of values beyond 2^56 add up to more
+// than a float holds.
+float unit_of(const PictureRange& range) {
+  const float most = largest_of(range);
+  if (!(most > 0x1p56f) || is_beyond_squares(range)) return 1;
+  return std::ldexp(1.0f, std::ilogb(most) - 40);
+}
+
+PictureRange in_unit(PictureRange range, float unit) {
+  for (float* value : {&range.low, &range.middle, &range.high}) *value /= unit;
+  for (float& mean : range.mean) mean /= unit;
+  return range;
+}
+
+Sample in_unit(Sample sample, float unit) {
+  for (SampleTile& tile : sample.tiles) {
+    for (auto& level : tile.plane) {
+      for (std::vector<float>& plane : level) {
+        for (float& value : plane) value /= unit;
+      }
+    }
+  }
+  return sample;
+}
+
+void set_unit(NoiseModel& noise, const PictureRange& range, float unit) {
+  for (auto& level : noise.sigma) {
+    for (float& sigma : level) sigma *= unit;
+  }
+  noise.range = range;
+}
+
 }  // namespace
 
 NoiseModel as_toned(const NoiseModel& grey, const Toning& toning) {
@@ -394,6 +435,12 @@ NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& p
 
 NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, NoiseKind kind,
                           ThreadPool& pool, const Callbacks& callbacks) {
+  if (const float unit = unit_of(range); unit != 1) {
+    NoiseModel noise =
+        estimate_noise(in_unit(sample, unit), in_unit(range, unit), kind, pool, callbacks);
+    set_unit(noise, range, unit);
+    return noise;
+  }
   if (const std::optional<Toning> toning = find_toning(sample)) {
     return as_toned(estimate_noise(grey_sample(sample), range, kind, pool, callbacks), *toning);
   }
@@ -404,7 +451,7 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
   noise.confidence = Confidence::kTooSmall;
   if (is_too_small(sample)) return noise;
   noise.confidence = Confidence::kLittle;
-  if (is_graphic(sample)) return noise;
+  if (is_beyond_squares(range) || is_graphic(sample)) return noise;
   Measured measured[kMaxChannels];
   for (int32_t c = 0; c < noise.channels; ++c) {
     measured[c].fine = weak_texture_noise(sample, c, 0, pool, callbacks);

@@ -182,6 +182,31 @@ TEST(NoiseEstimate, NeverMoreThanTheParameterTakes) {
   for (int32_t c = 0; c < 3; ++c) EXPECT_NEAR(noise.sigma[0][c], 100, 1e-4);
 }
 
+TEST(NoiseEstimate, UnitsDoNotMatter) {
+  for (const int32_t channels : {1, 3}) {
+    Picture picture = draw(channels, 320, 256, textured);
+    add_noise(picture, 10, 3);
+    const auto sigma_in = [&](float unit) {
+      Picture measured = picture;
+      for (float& value : measured.values) value *= unit;
+      const NoiseModel noise = estimate(measured.image());
+      EXPECT_EQ(noise.confidence, Confidence::kMeasured) << unit;
+      EXPECT_TRUE(noise.white[0]) << unit;
+      return noise.sigma[0][0] / unit;
+    };
+    const float usual = sigma_in(0x1p30f);
+    EXPECT_NEAR(usual, 10, 0.6);
+    // Squares of the larger ones' values are no floats.
+    for (const float unit : {0x1p45f, 0x1p49f, 0x1p55f, 0x1p58f}) {
+      EXPECT_FLOAT_EQ(sigma_in(unit), usual) << unit;
+    }
+    for (float& value : picture.values) value *= 0x1p70f;
+    const NoiseModel beyond = estimate(picture.image());
+    EXPECT_EQ(beyond.confidence, Confidence::kLittle);
+    EXPECT_EQ(beyond.sigma[0][0], 0);
+  }
+}
+
 TEST(NoiseEstimate, TransparentAndNotFinitePixelsAreLeftOut) {
   Picture picture = draw(4, 320, 256, textured);
   add_noise(picture, 12, 5);
