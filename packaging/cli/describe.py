@@ -65,11 +65,31 @@ takes by name
 
 COMPLETION = """\
 # bash completion for grainless. Made by packaging/cli/describe.py from grainless --help.
+# Presets are others' files too: what they are called is never read as shell code, neither here nor where it lands.
+_grainless_presets() {{
+    local names forms i mark= typed=$2 escape=
+    mapfile -t names < <("$1" presets 2>/dev/null | sed -n 's/^\\([^:]*\\):.*/\\1/p')
+    ((${{#names[@]}})) || return
+    # What follows an opening quote is put behind it.
+    [[ $typed == [\\'\\"]* ]] && mark=${{typed:0:1}} typed=${{typed:1}}
+    case $mark in
+        \\') escape="s/'/'\\\\\\\\''/g" ;;
+        \\") escape='s/[\\\\"$`]/\\\\&/g' ;;
+    esac
+    if [[ $mark ]]; then
+        mapfile -t forms < <(printf '%s\\n' "${{names[@]}}" | sed "$escape")
+    else
+        mapfile -t forms < <(printf '%q\\n' "${{names[@]}}")
+    fi
+    for i in "${{!names[@]}}"; do
+        if [[ ${{names[i]}} == "$typed"* || ${{forms[i]}} == "$typed"* ]]; then COMPREPLY+=("${{forms[i]}}"); fi
+    done
+}}
 _grainless() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} words=
     COMPREPLY=()
     case $previous in
-{values}        --preset) words=$("${{COMP_WORDS[0]}}" presets 2>/dev/null | sed -n 's/^\\([^:]*\\):.*/\\1/p') ;;
+{values}        --preset) _grainless_presets "${{COMP_WORDS[0]}}" "$current" && return ;;
     esac
     if [[ ! $words && $current == -* ]]; then
         case ${{COMP_WORDS[1]}} in
@@ -77,7 +97,7 @@ _grainless() {{
     elif [[ ! $words ]] && ((COMP_CWORD == 1)); then
         words="{commands}"
     fi
-    # Names of files join by the option -o default.
+    # Words of this file alone: compgen expands what it is given. Names of files join by the option -o default.
     local IFS=$' \\t\\n'
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }}
