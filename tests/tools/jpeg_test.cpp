@@ -130,6 +130,25 @@ TEST(Jpeg, IptcOfATiffFileGetsItsResource) {
   EXPECT_EQ(read.metadata.orientation, 8);
 }
 
+// exiftool leaves a digest of the records there, Photoshop more.
+TEST(Jpeg, IptcJoinsPhotoshopsOtherResources) {
+  const Folder folder;
+  const std::string digest("8BIM\4\x25\3odd\0\0\0\3abc\0", 18), records("\x1c\x02xyz");
+  const std::string resource("8BIM\4\4\0\0\0\0\0\5\x1c\2xyz\0", 18);
+  const auto kept = [&](const std::string& photoshop) {
+    Image image = gradient(1);
+    image.metadata.tiff_blocks = {{33723, 5, bytes_of(records)}, {34377, 1, bytes_of(photoshop)}};
+    EXPECT_TRUE(write_image(folder.file("a.jpg"), std::move(image)).empty());
+    const Image read = read_image(folder.file("a.jpg"));
+    const TiffBlock* block = block_of(read.metadata, 34377);
+    return block == nullptr ? "" : std::string(block->bytes.begin(), block->bytes.end());
+  };
+  EXPECT_EQ(kept(digest), digest + resource);
+  const std::string own("8BIM\4\4\0\0\0\0\0\2ab", 14);
+  EXPECT_EQ(kept(digest + own), digest + own);
+  EXPECT_EQ(kept("no resource"), "no resource" + resource);
+}
+
 TEST(Jpeg, WhatHasNoPlaceIsSaid) {
   const Folder folder;
   Image image = gradient(3);

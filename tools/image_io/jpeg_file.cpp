@@ -248,6 +248,40 @@ std::vector<uint8_t> iptc_resource(const std::vector<uint8_t>& records) {
   return resource;
 }
 
+uint64_t big_endian(std::span<const uint8_t> bytes) {
+  uint64_t value = 0;
+  for (const uint8_t byte : bytes) value = value << 8 | byte;
+  return value;
+}
+
+// Whether Photoshop's resources have IPTC's records among them. Each is a signature, a number, a
+// name of a byte for its length, the length of its content, and that; both are padded to even.
+bool holds_iptc(std::span<const uint8_t> resources) {
+  constexpr size_t kName = 6, kLength = 4;
+  constexpr uint64_t kIptcResource = 0x0404;
+  while (resources.size() > kName && starts(resources, "8BIM")) {
+    if (big_endian(resources.subspan(4, 2)) == kIptcResource) return true;
+    const size_t content = kName + (resources[kName] + 2u) / 2 * 2 + kLength;
+    if (content > resources.size()) return false;
+    const uint64_t bytes = big_endian(resources.subspan(content - kLength, kLength));
+    const uint64_t next = content + (bytes + 1) / 2 * 2;
+    if (next > resources.size()) return false;
+    resources = resources.subspan(static_cast<size_t>(next));
+  }
+  return false;
+}
+
+// A TIFF file may have IPTC's records in a tag of their own and a digest of them in Photoshop's.
+std::vector<uint8_t> resources_of(const Metadata& metadata) {
+  std::vector<uint8_t> resources, iptc;
+  for (const TiffBlock& block : metadata.tiff_blocks) {
+    if (block.tag == kPhotoshopTag) resources = block.bytes;
+    if (block.tag == kIptcTag) iptc = iptc_resource(block.bytes);
+  }
+  if (!holds_iptc(resources)) append(resources, iptc);
+  return resources;
+}
+
 struct Marker {
   int number;
   std::vector<uint8_t> bytes;
@@ -270,12 +304,7 @@ std::vector<Marker> markers_of(const Metadata& metadata, NoteList& notes) {
   add(kExifMarker, kExif, turned ? exif_with_orientation(metadata.orientation) : metadata.exif,
       "the camera data (EXIF)");
   add(kExifMarker, kXmp, metadata.xmp, "the description (XMP)");
-  std::vector<uint8_t> resources;
-  for (const TiffBlock& block : metadata.tiff_blocks) {
-    if (block.tag == kPhotoshopTag) resources = block.bytes;
-    if (block.tag == kIptcTag && resources.empty()) resources = iptc_resource(block.bytes);
-  }
-  add(kPhotoshopMarker, kPhotoshop, resources, "the description (IPTC)");
+  add(kPhotoshopMarker, kPhotoshop, resources_of(metadata), "the description (IPTC)");
   return markers;
 }
 
