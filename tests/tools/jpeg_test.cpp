@@ -149,6 +149,26 @@ TEST(Jpeg, IptcJoinsPhotoshopsOtherResources) {
   EXPECT_EQ(kept("no resource"), "no resource" + resource);
 }
 
+TEST(Jpeg, ResolutionOfTheCameraDataWhereThereIsNoOther) {
+  const Folder folder;
+  Image image = gradient(1);
+  image.metadata.exif = exif_structure(
+      {{{0x011a, 5, 1, {88, 2, 0, 0, 2, 0, 0, 0}}, {0x011b, 5, 1, {44, 1, 0, 0, 2, 0, 0, 0}}},
+       {},
+       {}});
+  Image other = gradient(1);
+  other.metadata.exif = image.metadata.exif;
+  other.metadata.resolution = Resolution{72 / 0.0254, 72 / 0.0254, true};
+  write_image(folder.file("a.jpg"), std::move(image));
+  const std::optional<Resolution> read = read_image(folder.file("a.jpg")).metadata.resolution;
+  ASSERT_TRUE(read.has_value());
+  EXPECT_NEAR(read->x, 300 / 0.0254, 1e-6);
+  EXPECT_NEAR(read->y, 150 / 0.0254, 1e-6);
+  EXPECT_TRUE(read->metric);
+  write_image(folder.file("b.jpg"), std::move(other));
+  EXPECT_NEAR(read_image(folder.file("b.jpg")).metadata.resolution.value().x, 72 / 0.0254, 1e-6);
+}
+
 TEST(Jpeg, WhatHasNoPlaceIsSaid) {
   const Folder folder;
   Image image = gradient(3);

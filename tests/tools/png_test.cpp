@@ -110,6 +110,33 @@ TEST(Png, MetadataGoesThrough) {
   EXPECT_EQ(kept.png_srgb_intent, 1);
 }
 
+TEST(Png, ResolutionOfTheCameraDataWhereThereIsNoOther) {
+  const Folder folder;
+  const auto read = [&](std::vector<uint8_t> exif) {
+    Image image = random_image({Component::kU8, 1}, 3, 3);
+    image.metadata.exif = std::move(exif);
+    write_image(folder.file("a.png"), std::move(image));
+    return read_image(folder.file("a.png")).metadata.resolution;
+  };
+  // 118.5 a centimetre, and the other way round without a unit: only the ratio counts.
+  const std::vector<uint8_t> begin = {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 3};
+  std::vector<uint8_t> exif = begin;
+  for (const uint8_t tag : {uint8_t{0x1a}, uint8_t{0x1b}}) {
+    exif.insert(exif.end(), {1, tag, 0, 5, 0, 0, 0, 1, 0, 0, 0, 50});
+  }
+  exif.insert(exif.end(), {1, 0x28, 0, 3, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0});
+  exif.insert(exif.end(), {0, 0, 0, 237, 0, 0, 0, 2});
+  const std::optional<Resolution> metric = read(exif);
+  ASSERT_TRUE(metric.has_value());
+  EXPECT_DOUBLE_EQ(metric->x, 11850);
+  EXPECT_DOUBLE_EQ(metric->y, 11850);
+  EXPECT_TRUE(metric->metric);
+  exif[begin.size() + 24 + 9] = 1;
+  EXPECT_FALSE(read(exif).value().metric);
+  exif.back() = 0;  // a division by it
+  EXPECT_FALSE(read(exif).has_value());
+}
+
 TEST(Png, TextsGoThrough) {
   const Folder folder;
   const std::string author = "J\xf6rg", caption = "\xe5\x86\x99\xe7\x9c\x9f";

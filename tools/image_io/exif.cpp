@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kOrientationTag = 0x0112;
 constexpr size_t kHeaderBytes = 8, kBigHeaderBytes = 16;
 constexpr uint16_t kCameraTag = 0x8769, kPlaceTag = 0x8825, kInteroperabilityTag = 0xa005;
-constexpr uint16_t kLong = 4, kDirectory = 13, kLong8 = 16, kDirectory8 = 18;
+constexpr uint16_t kShort = 3, kLong = 4, kDirectory = 13, kLong8 = 16, kDirectory8 = 18;
 constexpr size_t kMostEntries = 1000, kLargestEntry = 4 << 20;
 
 // Orientation, caption, make, model, software, date, artist, copyright.
@@ -49,23 +49,23 @@ class Parser {
  public:
   Parser(const ReadAt& read, uint64_t size) : read_(read), left_(2 * size) {}
 
-  Exif parse() {
+  std::vector<ExifEntry> first_directory() {
     std::array<uint8_t, kHeaderBytes> header{};
-    Exif exif;
-    if (!read_(0, header) || header[0] != header[1]) return exif;
-    if (header[0] != 'M' && header[0] != 'I') return exif;
+    if (!read_(0, header) || header[0] != header[1]) return {};
+    if (header[0] != 'M' && header[0] != 'I') return {};
     big_ = header[0] == 'M';
     const std::span<const uint8_t> bytes(header);
     const uint64_t version = number(bytes.subspan(2, 2), big_);
-    uint64_t first = number(bytes.subspan(4, 4), big_);
-    if (version != 42 && version != 43) return exif;
-    if (version == 43) {
-      std::array<uint8_t, kBigHeaderBytes> whole{};
-      if (!read_(0, whole)) return exif;
-      widths_ = kBig;
-      first = number(std::span<const uint8_t>(whole).subspan(8), big_);
-    }
-    for (ExifEntry& entry : directory(first)) {
+    if (version == 42) return directory(number(bytes.subspan(4, 4), big_));
+    std::array<uint8_t, kBigHeaderBytes> whole{};
+    if (version != 43 || !read_(0, whole)) return {};
+    widths_ = kBig;
+    return directory(number(std::span<const uint8_t>(whole).subspan(8), big_));
+  }
+
+  Exif parse() {
+    Exif exif;
+    for (ExifEntry& entry : first_directory()) {
       if (entry.tag == kCameraTag && exif.camera.empty()) exif.camera = directory(pointer(entry));
       if (entry.tag == kPlaceTag && exif.place.empty()) exif.place = directory(pointer(entry));
       const bool wanted = std::find(std::begin(kPictureTags), std::end(kPictureTags), entry.tag) !=
@@ -134,6 +134,23 @@ class Parser {
   Widths widths_ = kClassic;
 };
 
+ReadAt reader_of(std::span<const uint8_t> structure) {
+  return [structure](uint64_t offset, std::span<uint8_t> bytes) {
+    if (offset > structure.size() || structure.size() - offset < bytes.size()) return false;
+    std::memcpy(bytes.data(), structure.data() + offset, bytes.size());
+    return true;
+  };
+}
+
+// Of the first value of a RATIONAL; 0 for what is none.
+double quotient(const ExifEntry& entry) {
+  constexpr uint16_t kRational = 5;
+  if (entry.type != kRational) return 0;
+  const std::span<const uint8_t> bytes(entry.bytes);
+  const auto divisor = static_cast<double>(number(bytes.subspan(4, 4), false));
+  return divisor > 0 ? static_cast<double>(number(bytes.first(4), false)) / divisor : 0;
+}
+
 void append(std::vector<uint8_t>& to, uint64_t value, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) to.push_back(static_cast<uint8_t>(value >> (8 * i)));
 }
@@ -145,12 +162,7 @@ Exif parse_exif(const ReadAt& read, uint64_t size) {
 }
 
 Exif parse_exif(std::span<const uint8_t> structure) {
-  const ReadAt read = [&](uint64_t offset, std::span<uint8_t> bytes) {
-    if (offset > structure.size() || structure.size() - offset < bytes.size()) return false;
-    std::memcpy(bytes.data(), structure.data() + offset, bytes.size());
-    return true;
-  };
-  return parse_exif(read, structure.size());
+  return parse_exif(reader_of(structure), structure.size());
 }
 
 std::vector<uint8_t> exif_directory(std::span<const ExifEntry> entries, uint64_t offset,
@@ -220,6 +232,24 @@ int32_t exif_orientation(std::span<const uint8_t> exif) {
     return value >= 1 && value <= 8 ? static_cast<int32_t>(value) : 0;
   }
   return 0;
+}
+
+std::optional<Resolution> exif_resolution(std::span<const uint8_t> exif) {
+  constexpr uint16_t kXTag = 0x011a, kYTag = 0x011b, kUnitTag = 0x0128;
+  constexpr uint64_t kNoUnit = 1, kInch = 2, kCentimetre = 3;
+  double x = 0, y = 0;
+  uint64_t unit = kInch;
+  const ReadAt read = reader_of(exif);
+  for (const ExifEntry& entry : Parser(read, exif.size()).first_directory()) {
+    if (entry.tag == kXTag) x = quotient(entry);
+    if (entry.tag == kYTag) y = quotient(entry);
+    if (entry.tag == kUnitTag && entry.type == kShort) {
+      unit = number(std::span<const uint8_t>(entry.bytes).first(2), false);
+    }
+  }
+  if (!(x > 0 && y > 0)) return std::nullopt;
+  const double scale = unit == kInch ? 1 / kMetresInInch : unit == kCentimetre ? 100.0 : 1.0;
+  return Resolution{x * scale, y * scale, unit != kNoUnit};
 }
 
 std::vector<uint8_t> exif_with_orientation(int32_t orientation) {

@@ -4,13 +4,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
+
+#include "image.h"
 
 namespace grainless::tools {
 
 // 1..8, or 0 when the block (a TIFF structure) is damaged or does not say.
 int32_t exif_orientation(std::span<const uint8_t> exif);
+
+// For files that state it nowhere else.
+std::optional<Resolution> exif_resolution(std::span<const uint8_t> exif);
 
 std::vector<uint8_t> exif_with_orientation(int32_t orientation);
 

@@ -16,6 +16,8 @@
 
 namespace grainless::tools {
 
+inline constexpr double kMetresInInch = 0.0254;
+
 struct Resolution {
   double x = 0, y = 0;  // pixels per metre; without a unit: only x / y means something
   bool metric = true;

@@ -32,7 +32,6 @@ constexpr uint32_t kPhotoshopTag = 34377, kIptcTag = 33723;  // TIFF's tags of t
 // Pixels that can be made of a byte: Huffman codes have a bit at least for 8 x 8 of them,
 // arithmetic ones less.
 constexpr uint64_t kMostHuffman = 512, kMostArithmetic = 1 << 16;
-constexpr double kMetresInInch = 0.0254;
 
 using namespace std::string_view_literals;
 constexpr std::string_view kExif = "Exif\0\0"sv, kXmp = "http://ns.adobe.com/xap/1.0/\0"sv,
@@ -321,6 +320,7 @@ Image read_jpeg(const InputFile& file, const CancelToken* cancel) {
   read_markers(reader.jpeg, file.path(), image);
   read_profile(reader, file.path(), image.metadata);
   read_resolution(reader.jpeg, image.metadata);
+  if (!image.metadata.resolution) image.metadata.resolution = exif_resolution(image.metadata.exif);
   image.metadata.orientation = exif_orientation(image.metadata.exif);
   read_pixels(reader, file, image, cancel);
   return image;

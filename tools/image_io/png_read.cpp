@@ -155,6 +155,7 @@ void read_metadata(PngHandle& reader, OwnChunks& own, Metadata& metadata) {
   png_bytep exif = nullptr;
   if (png_get_eXIf_1(png, info, &bytes, &exif) != 0) metadata.exif.assign(exif, exif + bytes);
   metadata.orientation = exif_orientation(metadata.exif);
+  if (!metadata.resolution) metadata.resolution = exif_resolution(metadata.exif);
   for (PngText& text : own.texts.texts()) {
     if (text.key == kPngXmpKey) {
       metadata.xmp.assign(text.text.begin(), text.text.end());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -111,8 +112,8 @@ void set_metadata(PngHandle& writer, const Metadata& metadata, const std::vector
     const Resolution& resolution = *metadata.resolution;
     // Without a unit only the ratio counts: scaled, so that rounding does not spoil it.
     const double scale = resolution.metric || resolution.x >= 1000 ? 1.0 : 1000.0;
-    const bool whole = resolution.x == double(png_uint_32(resolution.x)) &&
-                       resolution.y == double(png_uint_32(resolution.y));
+    const bool whole =
+        resolution.x == std::trunc(resolution.x) && resolution.y == std::trunc(resolution.y);
     png_set_pHYs(png, info, physical(resolution.x * (whole ? 1.0 : scale)),
                  physical(resolution.y * (whole ? 1.0 : scale)),
                  resolution.metric ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN);

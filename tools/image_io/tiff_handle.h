@@ -49,6 +49,4 @@ inline constexpr uint32_t kTiffTexts[] = {
 // Tags of opaque blocks that are copied, too.
 inline constexpr uint32_t kTiffBlocks[] = {TIFFTAG_RICHTIFFIPTC, TIFFTAG_PHOTOSHOP};
 
-inline constexpr double kMetresInInch = 0.0254;
-
 }  // namespace grainless::tools
