@@ -149,6 +149,37 @@ TEST(Jpeg, IptcJoinsPhotoshopsOtherResources) {
   EXPECT_EQ(kept("no resource"), "no resource" + resource);
 }
 
+Exif camera_data(size_t makers_notes) {
+  const auto count = static_cast<uint32_t>(makers_notes);
+  return {{{0x010f, 2, 6, {'M', 'a', 'k', 'e', 'r', 0}}, {0x0112, 3, 1, {6, 0}}},
+          {{0x8827, 3, 1, {0x80, 0x0c}}, {0x927c, 7, count, std::vector<uint8_t>(makers_notes)}},
+          {}};
+}
+
+TEST(Jpeg, LargeCameraDataGoesWithoutTheMakersNotes) {
+  const Folder folder;
+  Image image = gradient(1);
+  image.metadata.exif = exif_structure(camera_data(70000));
+  image.metadata.orientation = 6;
+  const std::vector<std::string> notes = write_image(folder.file("a.jpg"), std::move(image));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("maker"), std::string::npos) << notes[0];
+  const Metadata kept = read_image(folder.file("a.jpg")).metadata;
+  Exif expected = camera_data(70000);
+  expected.camera.pop_back();
+  EXPECT_EQ(kept.exif, exif_structure(expected));
+  EXPECT_EQ(kept.orientation, 6);
+}
+
+TEST(Jpeg, ThePictureStandsUprightWithoutItsCameraData) {
+  const Folder folder;
+  Image image = gradient(1);
+  image.metadata.exif.assign(70000, 1);
+  image.metadata.orientation = 8;
+  EXPECT_EQ(write_image(folder.file("a.jpg"), std::move(image)).size(), 1u);
+  EXPECT_EQ(read_image(folder.file("a.jpg")).metadata.exif, exif_with_orientation(8));
+}
+
 TEST(Jpeg, ResolutionOfTheCameraDataWhereThereIsNoOther) {
   const Folder folder;
   Image image = gradient(1);

@@ -286,22 +286,49 @@ struct Marker {
   std::vector<uint8_t> bytes;
 };
 
+bool fits(std::string_view head, std::span<const uint8_t> bytes) {
+  return head.size() + bytes.size() <= kLargestMarker;
+}
+
+// A maker's own notes are most of large camera data, and no program but the maker's needs them.
+std::vector<uint8_t> without_makers_notes(std::span<const uint8_t> structure) {
+  constexpr uint16_t kMakersNotes = 0x927c;
+  Exif exif = parse_exif(structure);
+  std::erase_if(exif.camera, [](const ExifEntry& entry) { return entry.tag == kMakersNotes; });
+  return exif.empty() ? std::vector<uint8_t>() : exif_structure(exif);
+}
+
+std::vector<uint8_t> upright(const Metadata& metadata) {
+  return metadata.orientation > 1 ? exif_with_orientation(metadata.orientation)
+                                  : std::vector<uint8_t>();
+}
+
+// As much as a marker holds of it; in any case which way up the picture is.
+std::vector<uint8_t> exif_for_marker(const Metadata& metadata, NoteList& notes) {
+  if (metadata.exif.empty()) return upright(metadata);
+  if (fits(kExif, metadata.exif)) return metadata.exif;
+  std::vector<uint8_t> rest = without_makers_notes(metadata.exif);
+  if (!rest.empty() && fits(kExif, rest)) {
+    notes.add(
+        "of the camera data (EXIF) only the main part has a place, without the maker's notes");
+    return rest;
+  }
+  notes.add("the camera data (EXIF) has no place and was left out");
+  return upright(metadata);
+}
+
 // What goes into the file beside the picture; `notes` gets what has no place.
 std::vector<Marker> markers_of(const Metadata& metadata, NoteList& notes) {
   std::vector<Marker> markers;
   const auto add = [&](int number, std::string_view head, std::span<const uint8_t> bytes,
                        const char* what) {
     if (bytes.empty()) return;
-    if (head.size() + bytes.size() > kLargestMarker) {
-      return notes.add(std::string(what) + " has no place and was left out");
-    }
+    if (!fits(head, bytes)) return notes.add(std::string(what) + " has no place and was left out");
     Marker marker{number, {head.begin(), head.end()}};
     append(marker.bytes, bytes);
     markers.push_back(std::move(marker));
   };
-  const bool turned = metadata.exif.empty() && metadata.orientation > 1;
-  add(kExifMarker, kExif, turned ? exif_with_orientation(metadata.orientation) : metadata.exif,
-      "the camera data (EXIF)");
+  add(kExifMarker, kExif, exif_for_marker(metadata, notes), "the camera data (EXIF)");
   add(kExifMarker, kXmp, metadata.xmp, "the description (XMP)");
   add(kPhotoshopMarker, kPhotoshop, resources_of(metadata), "the description (IPTC)");
   return markers;
@@ -332,8 +359,8 @@ std::vector<std::string> write_jpeg(OutputFile& file, const Image& image,
   const Metadata& metadata = image.metadata;
   const std::vector<Marker> markers = markers_of(metadata, notes);
   const bool profile = !metadata.icc_profile.empty();
-  const bool fits = metadata.icc_profile.size() <= kLargestProfile;
-  if (profile && !fits) notes.add("the colour profile has no place and was left out");
+  const bool holds_profile = metadata.icc_profile.size() <= kLargestProfile;
+  if (profile && !holds_profile) notes.add("the colour profile has no place and was left out");
   Writer writer(file.path(), kWriting);
   jpeg_compress_struct& jpeg = writer.jpeg;
   guarded(writer.trouble, file.path(), kWriting, [&] {
@@ -345,7 +372,7 @@ std::vector<std::string> write_jpeg(OutputFile& file, const Image& image,
       jpeg_write_marker(&jpeg, marker.number, marker.bytes.data(),
                         static_cast<unsigned int>(marker.bytes.size()));
     }
-    if (profile && fits) {
+    if (profile && holds_profile) {
       jpeg_write_icc_profile(&jpeg, metadata.icc_profile.data(),
                              static_cast<unsigned int>(metadata.icc_profile.size()));
     }
