@@ -51,13 +51,19 @@ def profile(curve, grey=False):
     return head.ljust(128, b"\0") + struct.pack(">I", len(tags)) + table + body
 
 
-def tiff(pixels, icc=b""):
-    """Little-endian, one strip. pixels: (height, width, channels) of 8 or 16-bit integers, or 32-bit floats."""
+UNSPECIFIED, PREMULTIPLIED, STRAIGHT = range(3)  # TIFF's ExtraSamples
+
+
+def tiff(pixels, icc=b"", extra_sample=None):
+    """Little-endian, one strip. pixels: (height, width, channels) of 8 or 16-bit integers, or 32-bit floats; of four
+    channels one is an extra_sample."""
     height, width, channels = pixels.shape
     bits, floats = 8 * pixels.itemsize, pixels.dtype.kind == "f"
     data = pixels.tobytes()
-    tags = [(256, 4, 1, width), (257, 4, 1, height), (259, 3, 1, 1), (262, 3, 1, 2 if channels == 3 else 1), (273, 4, 1, 8),
+    tags = [(256, 4, 1, width), (257, 4, 1, height), (259, 3, 1, 1), (262, 3, 1, 2 if channels > 2 else 1), (273, 4, 1, 8),
             (277, 3, 1, channels), (278, 4, 1, height), (279, 4, 1, len(data)), (284, 3, 1, 1)]
+    if extra_sample is not None:
+        tags.append((338, 3, 1, extra_sample))
     at = 8 + len(data)
     extra = b""
     for tag, value in ((258, bits), (339, 3 if floats else 1)):
@@ -92,8 +98,14 @@ def png(pixels, icc=b"", gamma=None, srgb=False):
 
 
 def read_pnm(path):
-    """A raw PGM, PPM or PFM file as the program writes it."""
-    kind, size, most, body = path.read_bytes().split(b"\n", 3)
+    """A raw PGM, PPM, PAM or PFM file as the program writes it."""
+    content = path.read_bytes()
+    if content.startswith(b"P7"):
+        head, body = content.split(b"ENDHDR\n", 1)
+        said = dict(line.split(maxsplit=1) for line in head.split(b"\n")[1:-1])
+        shape = [int(said[key]) for key in (b"HEIGHT", b"WIDTH", b"DEPTH")]
+        return np.frombuffer(body, ">u2" if int(said[b"MAXVAL"]) > 255 else "u1").reshape(shape)
+    kind, size, most, body = content.split(b"\n", 3)
     width, height = map(int, size.split())
     if kind in (b"PF", b"Pf"):
         return np.frombuffer(body, "<f4").reshape(height, width, 3 if kind == b"PF" else 1)[::-1]

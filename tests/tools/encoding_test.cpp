@@ -127,7 +127,10 @@ TEST(Encoding, PremultipliedColoursAreDividedByAlpha) {
 }
 
 Encoding of(const Metadata& metadata, int32_t channels, std::vector<std::string>& notes) {
-  return Encoding::of(metadata, {Component::kU8, channels}, "a.png", notes);
+  Image picture;
+  picture.format = {Component::kU8, channels};
+  picture.metadata = metadata;
+  return Encoding::of(picture, "a.png", notes);
 }
 
 TEST(Encoding, OfPngGamma) {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "tool_testing.h"
+#include "tools/image_io/encoding.h"
 #include "tools/image_io/exif.h"
 #include "tools/image_io/image_file.h"
 
@@ -225,6 +226,23 @@ TEST(Tiff, AssociatedAlphaStaysAssociated) {
   const Image got = read_image(folder.file("a.tif"));
   EXPECT_TRUE(got.premultiplied);
   EXPECT_TRUE(same_pixels(got, random_image({Component::kU8, 4}, 5, 5)));
+// What the engine gets of it: colours as they would be with straight alpha.
+TEST(Tiff, AssociatedAlphaIsDividedOut) {
+  const Folder folder;
+  Image image = make_image({Component::kU8, 4}, 2, 1, "test");
+  const uint8_t pixels[] = {32, 64, 128, 128, 9, 8, 7, 0};
+  std::memcpy(image.pixels.get(), pixels, sizeof pixels);
+  image.premultiplied = true;
+  write_image(folder.file("a.tif"), std::move(image));
+  ThreadPool pool(1);
+  const Image got = read_perceptual(folder.file("a.tif"), pool);
+  ASSERT_EQ(got.format, (PixelFormat{Component::kFloat, 4}));
+  std::vector<float> values(8);
+  std::memcpy(values.data(), got.pixels.get(), got.bytes());
+  const float expected[] = {0.25f, 0.5f, 1, 128 / 255.0f, 9 / 255.0f, 8 / 255.0f, 7 / 255.0f, 0};
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_FLOAT_EQ(values[i], expected[i]) << i;
+}
+
 }
 
 TEST(Tiff, MetadataGoesThrough) {

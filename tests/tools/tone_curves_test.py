@@ -9,8 +9,8 @@ import unittest
 import numpy as np
 
 import command_line_test as base
-from colour_files import (IDENTITY, SRGB, formula_curve, gamma_curve, integers, light_from_perceptual, perceptual_from_light, png,
-                          profile, read_pnm, scene, table_curve, tiff)
+from colour_files import (IDENTITY, PREMULTIPLIED, SRGB, STRAIGHT, formula_curve, gamma_curve, integers, light_from_perceptual,
+                          perceptual_from_light, png, profile, read_pnm, scene, table_curve, tiff)
 
 QUICK = ["--method", "nlm", "--quality", "fast", "--search", "9"]
 POINTS = [round(65535 * (i / 40) ** 1.7) for i in range(41)]
@@ -110,6 +110,25 @@ class ToneCurves(base.CommandLine):
                  for kind in ("", "plain-")]
         self.assertAlmostEqual(added[0]["psnr_before"], added[1]["psnr_before"], delta=0.01)
         self.assertAlmostEqual(added[0]["psnr_after"], added[1]["psnr_after"], delta=0.02)
+
+    def test_premultiplied_colours(self):
+        """Give the numbers of straight ones, and what stands under full transparency stays."""
+        values = scene()
+        alpha = np.broadcast_to(np.linspace(0.25, 1, 160)[:, None], (120, 160, 1)).copy()
+        alpha[:20] = 0
+        for name, kind, factor in (("straight", STRAIGHT, 1), ("divided", PREMULTIPLIED, np.where(alpha > 0, alpha, 1))):
+            pixels = integers(np.concatenate([values * factor, alpha], axis=2), np.uint16)
+            (self.path / f"{name}.tif").write_bytes(tiff(pixels, extra_sample=kind))
+            self.denoise(*QUICK, f"{name}.tif", "-o", f"{name}.pam")
+        straight, divided = (read_pnm(self.path / f"{name}.pam").astype(int) for name in ("straight", "divided"))
+        self.assertLess(np.abs(straight - divided).max(), 0.4 * 257)
+        self.assertTrue(np.array_equal(divided[:20], pixels[:20]))
+        self.assertTrue(np.array_equal(divided[..., 3], pixels[..., 3]))
+        quality = json.loads(self.run_program("metrics", "--json", "straight.tif", "divided.tif").stdout)
+        self.assertGreater(quality["psnr"], 80)
+        lines = self.run_program("estimate", "--json", "straight.tif", "divided.tif").stdout.splitlines()
+        first, second = (json.loads(line)["sigma"] for line in lines)
+        self.assertTrue(np.allclose(first, second, rtol=0.01), (first, second))
 
     def test_curves_of_no_use_are_said(self):
         samples = integers(scene(), np.uint16)

@@ -94,7 +94,7 @@ std::optional<LargePicture> open_large(const std::string& path, uint64_t memory,
   if (large.rows == nullptr) return std::nullopt;
   const Image& picture = large.rows->picture();
   large.notes = picture.notes;
-  large.encoding = Encoding::of(picture.metadata, picture.format, path, large.notes);
+  large.encoding = Encoding::of(picture, path, large.notes);
   // The file's samples, the engine's, the result.
   const uint64_t row =
       RowWindow::row_bytes(picture, large.encoding) + engine_row_bytes(picture, large.encoding);

@@ -78,8 +78,7 @@ Picture FileDenoiser::read(const Job& job) const {
   append(picture.notes, losses(kind, picture.image, job.output));
   picture.original = picture.image.format.component;
   picture.premultiplied = picture.image.premultiplied;
-  picture.encoding =
-      Encoding::of(picture.image.metadata, picture.image.format, job.input, picture.notes);
+  picture.encoding = Encoding::of(picture.image, job.input, picture.notes);
   if (!picture.encoding.is_perceptual()) decode(job, picture);
   picture.reference = read_reference(job, picture.image);
   if (options_.noise_sigma) {

@@ -47,7 +47,7 @@ Encoding encoding_of(const Image& layer, const Volume& volume, const std::string
   const Metadata& metadata = layer.metadata;
   const bool silent = metadata.icc_profile.empty() && !metadata.png_gamma;
   if (silent && !volume.encodings.empty()) return volume.encodings.back();
-  return Encoding::of(metadata, layer.format, input, notes);
+  return Encoding::of(layer, input, notes);
 }
 
 void check_fits(const Volume& volume, const Image& layer, const Image& decoded,

@@ -119,6 +119,30 @@ bool is_nearly_perceptual(const Encoding& encoding, int32_t colours) {
   return true;
 }
 
+// Empty for the perceptual one.
+std::vector<ToneCurve> curves_of(const Image& picture, const std::string& path,
+                                 std::vector<std::string>& notes) {
+  const Metadata& metadata = picture.metadata;
+  const auto note = [&](const std::string& why) {
+    notes.push_back("'" + path + "': " + why + "; its samples are taken as perceptual (sRGB)");
+  };
+  const int32_t colours = picture.format.colours();
+  if (const std::optional<PngCoding> coding = png_coding(metadata.png_colour_codings)) {
+    if (coding->perceptual) return {};
+    return std::vector<ToneCurve>(static_cast<size_t>(colours), coding->curve);
+  }
+  if (!metadata.icc_profile.empty()) {
+    IccCurves read = read_icc_curves(metadata.icc_profile, colours);
+    if (!read.why.empty()) note("its colour profile " + read.why);
+    return std::move(read.curves);
+  }
+  if (!metadata.png_gamma || metadata.png_srgb_intent) return {};
+  const ToneCurve curve = ToneCurve::power(1 / *metadata.png_gamma);
+  if (curve.can_be_undone()) return std::vector<ToneCurve>(static_cast<size_t>(colours), curve);
+  note("its gamma makes no sense");
+  return {};
+}
+
 template <typename Body>
 void for_each_row(const Image& image, ThreadPool& pool, const Body& body) {
   pool.parallel_for((image.height - 1) / kRows + 1, [&](int32_t band, int32_t) {
@@ -145,6 +169,7 @@ struct Encoding::Tables {
 };
 
 Encoding::Encoding(std::vector<ToneCurve> curves) : curves_(std::move(curves)) {
+  if (curves_.empty()) return;
   auto tables = std::make_shared<Tables>();
   for (int32_t c = 0; c < static_cast<int32_t>(curves_.size()); ++c) {
     const auto perceptual = [&](double sample) { return perceptual_of(c, sample); };
@@ -154,38 +179,20 @@ Encoding::Encoding(std::vector<ToneCurve> curves) : curves_(std::move(curves)) {
   tables_ = std::move(tables);
 }
 
-Encoding Encoding::of(const Metadata& metadata, PixelFormat format, const std::string& path,
+Encoding Encoding::of(const Image& picture, const std::string& path,
                       std::vector<std::string>& notes) {
-  std::vector<ToneCurve> curves;
-  const auto note = [&](const std::string& why) {
-    notes.push_back("'" + path + "': " + why + "; its samples are taken as perceptual (sRGB)");
-  };
-  const auto colours = format.colours();
-  if (const std::optional<PngCoding> coding = png_coding(metadata.png_colour_codings)) {
-    if (coding->perceptual) return {};
-    curves.assign(static_cast<size_t>(colours), coding->curve);
-  } else if (!metadata.icc_profile.empty()) {
-    IccCurves read = read_icc_curves(metadata.icc_profile, colours);
-    if (!read.why.empty()) note("its colour profile " + read.why);
-    curves = std::move(read.curves);
-  } else if (metadata.png_gamma && !metadata.png_srgb_intent) {
-    const ToneCurve curve = ToneCurve::power(1 / *metadata.png_gamma);
-    if (curve.can_be_undone()) {
-      curves.assign(static_cast<size_t>(colours), curve);
-    } else {
-      note("its gamma makes no sense");
-    }
-  }
-  if (curves.empty()) return {};
-  Encoding encoding(std::move(curves));
-  return is_nearly_perceptual(encoding, colours) ? Encoding() : encoding;
+  Encoding encoding(curves_of(picture, path, notes));
+  if (is_nearly_perceptual(encoding, picture.format.colours())) encoding = Encoding();
+  encoding.premultiplied_ = picture.premultiplied;
+  return encoding;
 }
 
 double Encoding::perceptual_of(int32_t colour, double sample) const {
-  return srgb_from_light(curves_[colour].to_light(sample));
+  return curves_.empty() ? sample : srgb_from_light(curves_[colour].to_light(sample));
 }
 
 double Encoding::sample_of(int32_t colour, double perceptual) const {
+  if (curves_.empty()) return perceptual;
   return curves_[colour].from_light(light_from_srgb(perceptual));
 }
 
@@ -199,7 +206,7 @@ void Encoding::decode_row(const Row& row, const uint8_t* native, float* to) cons
     const double divisor = row.premultiplied && alpha > 0 ? alpha : 1;
     for (int32_t c = 0; c < colours; ++c) {
       const uint8_t* sample = native + c * step;
-      if (is_integer(component) && divisor == 1) {
+      if (is_integer(component) && divisor == 1 && tables_ != nullptr) {
         const int32_t level = component == Component::kU8 ? *sample : load_as<uint16_t>(sample);
         *to++ = tables_->of(component, c)->value(level);
       } else {
@@ -226,7 +233,7 @@ void Encoding::encode_row(const Row& row, const float* result, const uint8_t* na
         std::memcpy(to, native + at * step, step);
       } else if (c == colours) {
         store(to, component, alpha);
-      } else if (is_integer(component) && factor == 1) {
+      } else if (is_integer(component) && factor == 1 && tables_ != nullptr) {
         const int32_t most = component == Component::kU8 ? 255 : 65535;
         store(to, component, 1.0 * tables_->of(component, c)->nearest(result[c]) / most);
       } else {
@@ -263,7 +270,7 @@ Image Encoding::encode(const Image& result, Component component, bool premultipl
 
 Image read_perceptual(const std::string& path, ThreadPool& pool, const CancelToken* cancel) {
   Image image = read_image(path, cancel);
-  const Encoding encoding = Encoding::of(image.metadata, image.format, path, image.notes);
+  const Encoding encoding = Encoding::of(image, path, image.notes);
   if (encoding.is_perceptual()) return image;
   Image decoded = encoding.decode(image, pool, path);
   decoded.notes = std::move(image.notes);

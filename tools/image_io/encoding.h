@@ -18,16 +18,17 @@ namespace grainless::tools {
 
 class Encoding {
  public:
-  Encoding() = default;                              // perceptual: nothing is converted
+  Encoding() = default;                              // perceptual samples
   explicit Encoding(std::vector<ToneCurve> curves);  // a colour each
 
   // Of a PNG file's cICP, or else its profile, or else its gamma; without any, and where they are
   // nearly the same (a quarter of an 8-bit step, as in the plug-in), perceptual. A profile without
   // curves counts as none, and a sentence goes into notes.
-  static Encoding of(const Metadata& metadata, PixelFormat format, const std::string& path,
+  static Encoding of(const Image& picture, const std::string& path,
                      std::vector<std::string>& notes);
 
-  bool is_perceptual() const { return curves_.empty(); }
+  // The engine takes samples as they stand in the file: nothing is to be decoded or encoded.
+  bool is_perceptual() const { return curves_.empty() && !premultiplied_; }
 
   // The file's samples as floats in the perceptual encoding. Premultiplied colours are divided by
   // alpha on the way.
@@ -60,6 +61,7 @@ class Encoding {
  private:
   struct Tables;
 
+  bool premultiplied_ = false;  // of the picture that it was made for; its rows say it each
   std::vector<ToneCurve> curves_;
   std::shared_ptr<const Tables> tables_;
 };
