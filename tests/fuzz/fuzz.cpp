@@ -78,7 +78,7 @@ bool same_pixels(const tools::Image& a, const tools::Image& b) {
 tools::Image copy_of(const tools::Image& image) {
   tools::Image copy = tools::make_image(image.format, image.width, image.height, "a copy");
   std::memcpy(copy.pixels.get(), image.pixels.get(), image.bytes());
-  copy.premultiplied = image.premultiplied;
+  copy.extra = image.extra;
   copy.metadata = image.metadata;
   return copy;
 }

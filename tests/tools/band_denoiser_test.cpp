@@ -14,7 +14,7 @@ Image without_pixels(const Image& image) {
   header.format = image.format;
   header.width = image.width;
   header.height = image.height;
-  header.premultiplied = image.premultiplied;
+  header.extra = image.extra;
   return header;
 }
 
@@ -93,7 +93,7 @@ Whole denoise_at_once(Engine& engine, const Params& params, const Image& image,
   throw_if_failed(engine.denoise(params, whole.noise, from.view(), whole.result.mutable_view(), {},
                                  whole.report));
   if (!encoding.is_perceptual()) {
-    whole.result = encoding.encode(whole.result, image.format.component, image.premultiplied,
+    whole.result = encoding.encode(whole.result, image.format.component, image.extra,
                                    Encoding::Kept{&image, &source}, pool, "test");
   }
   return whole;
@@ -163,7 +163,7 @@ TEST(BandDenoiser, SamplesThatAreNotPerceptual) {
   for (const Component component : {Component::kU8, Component::kU16, Component::kFloat}) {
     for (const int32_t channels : {3, 4}) {
       Image image = noisy_image({component, channels}, 110, 140);
-      image.premultiplied = channels == 4;
+      if (channels == 4) image.extra = Extra::kPremultiplied;
       expect_same(params_of(Method::kNlm), image, encoding, {41});
     }
   }

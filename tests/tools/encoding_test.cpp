@@ -69,7 +69,7 @@ TEST(Encoding, IntegersComeBack) {
       const Image decoded = encoding.decode(image, pool, "test");
       EXPECT_EQ(decoded.format, (PixelFormat{Component::kFloat, channels}));
       EXPECT_TRUE(same_pixels(
-          encoding.encode(decoded, component, false, std::nullopt, pool, "test"), image));
+          encoding.encode(decoded, component, Extra::kAlpha, std::nullopt, pool, "test"), image));
     }
   }
 }
@@ -82,7 +82,8 @@ TEST(Encoding, IntegersAreTheNearest) {
     const float value = -0.1f + 1.2f * float(i) / 999.0f;
     std::memcpy(values.pixels.get() + size_t(i) * 4, &value, 4);
   }
-  const Image words = encoding.encode(values, Component::kU16, false, std::nullopt, pool, "test");
+  const Image words =
+      encoding.encode(values, Component::kU16, Extra::kAlpha, std::nullopt, pool, "test");
   for (int32_t i = 0; i < 1000; ++i) {
     uint16_t word;
     std::memcpy(&word, words.pixels.get() + size_t(i) * 2, 2);
@@ -98,11 +99,11 @@ TEST(Encoding, WhatTheFilterLeavesKeepsItsBits) {
   const Encoding encoding({ToneCurve::power(1.8), ToneCurve::power(1.8), ToneCurve::power(1.8)});
   for (const Component component :
        {Component::kU8, Component::kU16, Component::kHalf, Component::kFloat}) {
-    for (const bool premultiplied : {false, true}) {
+    for (const Extra extra : {Extra::kAlpha, Extra::kPremultiplied, Extra::kUnspecified}) {
       Image image = random_image({component, 4}, 31, 17);
-      image.premultiplied = premultiplied;
+      image.extra = extra;
       Image decoded = encoding.decode(image, pool, "test");
-      EXPECT_TRUE(same_pixels(encoding.encode(decoded, component, premultiplied,
+      EXPECT_TRUE(same_pixels(encoding.encode(decoded, component, extra,
                                               Encoding::Kept{&image, &decoded}, pool, "test"),
                               image));
     }
@@ -115,13 +116,14 @@ TEST(Encoding, PremultipliedColoursAreDividedByAlpha) {
   Image image = make_image({Component::kFloat, 2}, 1, 1, "test");
   const float pixel[2] = {0.1f, 0.5f};
   std::memcpy(image.pixels.get(), pixel, sizeof pixel);
-  image.premultiplied = true;
+  image.extra = Extra::kPremultiplied;
   const Image decoded = encoding.decode(image, pool, "test");
   float out[2];
   std::memcpy(out, decoded.pixels.get(), sizeof out);
   EXPECT_FLOAT_EQ(out[0], float(srgb_from_light(0.2)));
   EXPECT_EQ(out[1], 0.5f);
-  const Image back = encoding.encode(decoded, Component::kFloat, true, std::nullopt, pool, "test");
+  const Image back = encoding.encode(decoded, Component::kFloat, Extra::kPremultiplied,
+                                     std::nullopt, pool, "test");
   std::memcpy(out, back.pixels.get(), sizeof out);
   EXPECT_FLOAT_EQ(out[0], 0.1f);
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 import command_line_test as base
 import hostile_files_test as hostile
-from colour_files import IDENTITY, PREMULTIPLIED, integers, light_from_perceptual, profile, scene, tiff
+from colour_files import IDENTITY, PREMULTIPLIED, UNSPECIFIED, integers, light_from_perceptual, profile, scene, tiff
 
 MEBIBYTE = 1 << 20
 SMALL = ["--host-memory", "2"]  # so that pictures of half a megapixel count as large
@@ -39,10 +39,10 @@ class LargeFiles(base.CommandLine):
     def test_bands_have_the_whole_pictures_bits(self):
         values = scene(700, 600)
         light = light_from_perceptual(values)
+        four = integers(np.concatenate([values / 2, values[..., :1] / 2 + 0.5], axis=2), np.uint8)
         cases = {"16 bits": tiff(integers(values, np.uint16)), "linear": tiff(integers(light, np.uint8), profile(IDENTITY)),
                  "float": tiff(values.astype(np.float32) * 7 - 3),
-                 "premultiplied": tiff(integers(np.concatenate([values / 2, values[..., :1] / 2 + 0.5], axis=2), np.uint8),
-                                       extra_sample=PREMULTIPLIED)}
+                 "premultiplied": tiff(four, extra_sample=PREMULTIPLIED), "unspecified": tiff(four, extra_sample=UNSPECIFIED)}
         for name, content in cases.items():
             with self.subTest(name):
                 bands, whole = self.both_ways(content, *QUICK)

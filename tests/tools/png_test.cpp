@@ -233,7 +233,7 @@ TEST(Png, PremultipliedColoursAreDivided) {
   Image image = make_image({Component::kU8, 4}, 2, 1, "test");
   const uint8_t pixels[] = {64, 32, 0, 128, 9, 9, 9, 0};
   std::memcpy(image.pixels.get(), pixels, sizeof pixels);
-  image.premultiplied = true;
+  image.extra = Extra::kPremultiplied;
   write_image(folder.file("a.png"), std::move(image));
   EXPECT_EQ(pixels_of(read_image(folder.file("a.png"))),
             (std::vector<uint8_t>{128, 64, 0, 128, 9, 9, 9, 0}));

@@ -221,18 +221,20 @@ TEST(Tiff, PaletteAndFewBits) {
 TEST(Tiff, AssociatedAlphaStaysAssociated) {
   const Folder folder;
   Image image = random_image({Component::kU8, 4}, 5, 5);
-  image.premultiplied = true;
+  image.extra = Extra::kPremultiplied;
   write_image(folder.file("a.tif"), std::move(image));
   const Image got = read_image(folder.file("a.tif"));
-  EXPECT_TRUE(got.premultiplied);
+  EXPECT_EQ(got.extra, Extra::kPremultiplied);
   EXPECT_TRUE(same_pixels(got, random_image({Component::kU8, 4}, 5, 5)));
+}
+
 // What the engine gets of it: colours as they would be with straight alpha.
 TEST(Tiff, AssociatedAlphaIsDividedOut) {
   const Folder folder;
   Image image = make_image({Component::kU8, 4}, 2, 1, "test");
   const uint8_t pixels[] = {32, 64, 128, 128, 9, 8, 7, 0};
   std::memcpy(image.pixels.get(), pixels, sizeof pixels);
-  image.premultiplied = true;
+  image.extra = Extra::kPremultiplied;
   write_image(folder.file("a.tif"), std::move(image));
   ThreadPool pool(1);
   const Image got = read_perceptual(folder.file("a.tif"), pool);
@@ -243,6 +245,50 @@ TEST(Tiff, AssociatedAlphaIsDividedOut) {
   for (size_t i = 0; i < values.size(); ++i) EXPECT_FLOAT_EQ(values[i], expected[i]) << i;
 }
 
+uint16_t extra_sample_of(const std::string& path) {
+  uint16_t count = 0, *kinds = nullptr;
+  TIFF* tiff = TIFFOpen(path.c_str(), "r");
+  const bool found = TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds) != 0 && count == 1;
+  const uint16_t kind = found ? kinds[0] : uint16_t{99};
+  TIFFClose(tiff);
+  return kind;
+}
+
+TEST(Tiff, WhatTheExtraSampleIsGoesThrough) {
+  const Folder folder;
+  for (const uint16_t kind :
+       Tags{EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_ASSOCALPHA, EXTRASAMPLE_UNASSALPHA}) {
+    for (const uint16_t samples : Tags{2, 4}) {
+      const TiffLayout layout{8, samples,
+                              uint16_t(samples == 2 ? PHOTOMETRIC_MINISBLACK : PHOTOMETRIC_RGB)};
+      const Image image = random_image({Component::kU8, samples}, 7, 5);
+      write_tiff_as(folder.file("a.tif"), layout, image,
+                    [&](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &kind); });
+      write_image(folder.file("b.tif"), read_image(folder.file("a.tif")));
+      EXPECT_EQ(extra_sample_of(folder.file("b.tif")), kind) << samples;
+      EXPECT_TRUE(same_pixels(read_image(folder.file("b.tif")), image));
+    }
+  }
+}
+
+// Beyond the colours there may be near infrared, a mask, anything.
+TEST(Tiff, AnUnspecifiedSampleHidesNothing) {
+  const Folder folder;
+  Image image = make_image({Component::kU8, 2}, 1, 1, "test");
+  image.pixels[0] = 51;
+  image.pixels[1] = 0;
+  const uint16_t kind = EXTRASAMPLE_UNSPECIFIED;
+  write_tiff_as(folder.file("a.tif"), {8, 2, PHOTOMETRIC_MINISBLACK}, image,
+                [&](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &kind); });
+  ThreadPool pool(1);
+  const Image got = read_perceptual(folder.file("a.tif"), pool);
+  ASSERT_EQ(got.format, (PixelFormat{Component::kFloat, 2}));
+  float values[2];
+  std::memcpy(values, got.pixels.get(), sizeof values);
+  EXPECT_FLOAT_EQ(values[0], 0.2f);
+  EXPECT_EQ(values[1], 1.0f);
+  EXPECT_EQ(losses(FileKind::kPng, read_image(folder.file("a.tif")), "a.png").size(), 1u);
+  EXPECT_TRUE(losses(FileKind::kTiff, read_image(folder.file("a.tif")), "a.tif").empty());
 }
 
 TEST(Tiff, MetadataGoesThrough) {

@@ -9,8 +9,8 @@ import unittest
 import numpy as np
 
 import command_line_test as base
-from colour_files import (IDENTITY, PREMULTIPLIED, SRGB, STRAIGHT, formula_curve, gamma_curve, integers, light_from_perceptual,
-                          perceptual_from_light, png, profile, read_pnm, scene, table_curve, tiff)
+from colour_files import (IDENTITY, PREMULTIPLIED, SRGB, STRAIGHT, UNSPECIFIED, formula_curve, gamma_curve, integers,
+                          light_from_perceptual, perceptual_from_light, png, profile, read_pnm, scene, table_curve, tiff)
 
 QUICK = ["--method", "nlm", "--quality", "fast", "--search", "9"]
 POINTS = [round(65535 * (i / 40) ** 1.7) for i in range(41)]
@@ -129,6 +129,24 @@ class ToneCurves(base.CommandLine):
         lines = self.run_program("estimate", "--json", "straight.tif", "divided.tif").stdout.splitlines()
         first, second = (json.loads(line)["sigma"] for line in lines)
         self.assertTrue(np.allclose(first, second, rtol=0.01), (first, second))
+
+    def test_a_sample_that_may_be_no_alpha(self):
+        """Near infrared takes no pixel out of the filter, and stays, with added noise, too."""
+        colours, near_infrared = integers(scene(), np.uint16), integers(scene(channels=1, seed=6), np.uint16)
+        near_infrared[:60] = 0
+        (self.path / "plain.tif").write_bytes(tiff(colours))
+        (self.path / "more.tif").write_bytes(tiff(np.concatenate([colours, near_infrared], axis=2), extra_sample=UNSPECIFIED))
+        for noise in ([], ["--add-noise", "10"]):
+            made = {}
+            for name in ("plain", "more"):
+                said = self.denoise(*QUICK, *noise, f"{name}.tif", "-o", f"{name}.pam").stderr
+                made[name] = read_pnm(self.path / f"{name}.pam").astype(int)
+                self.assertEqual("transparency" in said, name == "more", said)
+            self.assertLess(np.abs(made["more"][..., :3] - made["plain"]).max(), 0.4 * 257)
+            self.assertTrue(np.array_equal(made["more"][..., 3:], near_infrared))
+        self.assertNotIn("transparency", self.denoise(*QUICK, "more.tif", "-o", "more-out.tif").stderr)
+        for options in ([], ["--add-noise", "10"]):
+            self.denoise(*QUICK, "more.tif", "more.tif", "--depth", "1", "-o", "layers.tif", *options)
 
     def test_curves_of_no_use_are_said(self):
         samples = integers(scene(), np.uint16)

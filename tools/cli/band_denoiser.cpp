@@ -64,7 +64,7 @@ void RowWindow::move_to(int32_t first, int32_t end) {
   end_ = std::max(end, held);
   if (encoding_.is_perceptual() || held >= end) return;
   const Image& picture = reader_.picture();
-  const Encoding::Row row{picture.format, picture.premultiplied, picture.width};
+  const Encoding::Row row{picture.format, picture.extra, picture.width};
   pool_.parallel_for(end - held, [&](int32_t i, int32_t) {
     const size_t at = size_t(kept + i);
     encoding_.decode_row(row, native_.data() + at * native_bytes_,
@@ -202,7 +202,7 @@ std::vector<uint8_t> BandDenoiser::denoise_band(const NoiseModel& noise, int32_t
 std::vector<uint8_t> BandDenoiser::encode(const std::vector<uint8_t>& result, int32_t first,
                                           int32_t end) {
   const Image& all = picture();
-  const Encoding::Row row{all.format, all.premultiplied, all.width};
+  const Encoding::Row row{all.format, all.extra, all.width};
   const uint64_t row_bytes = engine_row_bytes(all, encoding_);
   std::vector<uint8_t> encoded(size_t(end - first) * all.row_bytes());
   const ConstImage source = window_.image();

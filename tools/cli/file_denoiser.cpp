@@ -77,7 +77,7 @@ Picture FileDenoiser::read(const Job& job) const {
   check_size(kind, picture.image, job.output);
   append(picture.notes, losses(kind, picture.image, job.output));
   picture.original = picture.image.format.component;
-  picture.premultiplied = picture.image.premultiplied;
+  picture.extra = picture.image.extra;
   picture.encoding = Encoding::of(picture.image, job.input, picture.notes);
   if (!picture.encoding.is_perceptual()) decode(job, picture);
   picture.reference = read_reference(job, picture.image);
@@ -132,15 +132,14 @@ void FileDenoiser::denoise_in_bands(const Job& job, Picture& picture) const {
 void FileDenoiser::decode(const Job& job, Picture& picture) const {
   Image native = std::move(picture.image);
   picture.image = picture.encoding.decode(native, pool_, job.input);
-  if (!options_.noise_sigma) picture.native = std::move(native);
+  picture.native = std::move(native);
 }
 
-// With added noise nothing is as it stood in the file.
+// With added noise no colour is as it stood in the file.
 void FileDenoiser::encode(const Job& job, Picture& picture) const {
-  std::optional<Encoding::Kept> kept;
-  if (picture.native.pixels != nullptr) kept = {&picture.native, &picture.decoded};
-  picture.image = picture.encoding.encode(picture.image, picture.original, picture.premultiplied,
-                                          kept, pool_, job.output);
+  const Encoding::Kept kept{&picture.native, options_.noise_sigma ? nullptr : &picture.decoded};
+  picture.image = picture.encoding.encode(picture.image, picture.original, picture.extra, kept,
+                                          pool_, job.output);
   picture.native = {};
   picture.decoded = {};
 }
@@ -160,7 +159,7 @@ void FileDenoiser::denoise(const Job& job, Picture& picture) const {
   if (picture.rows != nullptr) return denoise_in_bands(job, picture);
   const Image& source = picture.image;
   Image result = make_image(source.format, source.width, source.height, job.output);
-  result.premultiplied = source.premultiplied;
+  result.extra = source.extra;
   result.metadata = source.metadata;
   Outcome& outcome = picture.outcome;
   NoiseModel noise;

@@ -21,9 +21,9 @@ struct Picture {
   Image image;
   Image reference;     // the clean one, or without pixels
   Component original;  // of the input file, before noise was added
-  bool premultiplied = false;
-  Encoding encoding;      // of the file's samples; where it is not the perceptual one, and without
-  Image native, decoded;  // added noise: the file's own samples, and what `image` began with
+  Extra extra = Extra::kAlpha;
+  Encoding encoding;      // of the file's samples; where it is not the perceptual one:
+  Image native, decoded;  // the file's own samples, and what `image` began with
   Outcome outcome;
   std::vector<std::string> notes;  // of the last step, for people
   // Of one that is too large for memory: `image` has no pixels then. The file is complete, but for

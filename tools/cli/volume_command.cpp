@@ -35,7 +35,7 @@ void check_options(const DenoiseOptions& options) {
 struct Volume {
   std::vector<Image> layers;  // in the perceptual encoding
   Component component;        // of the files' samples
-  bool premultiplied = false;
+  Extra extra = Extra::kAlpha;
   // A layer each; native is without pixels where the file's samples are perceptual anyway.
   std::vector<Encoding> encodings;
   std::vector<Image> native;
@@ -55,7 +55,7 @@ void check_fits(const Volume& volume, const Image& layer, const Image& decoded,
   const Image& first = volume.layers.front();
   check_comparable(first.view(), decoded.view(), options.inputs.front(), input);
   if (decoded.format != first.format || layer.format.component != volume.component ||
-      layer.premultiplied != volume.premultiplied) {
+      layer.extra != volume.extra) {
     throw Error(ErrorCode::kBadInput, "'" + input + "' has other samples than '" +
                                           options.inputs.front() +
                                           "': the layers of a volume need the same");
@@ -75,7 +75,7 @@ void add_layer(Volume& volume, Image layer, const DenoiseOptions& options, const
   const Image& file = native.pixels != nullptr ? native : layer;
   if (volume.layers.empty()) {
     volume.component = file.format.component;
-    volume.premultiplied = file.premultiplied;
+    volume.extra = file.extra;
   } else {
     check_fits(volume, file, layer, options, input);
   }
@@ -94,17 +94,16 @@ Volume read_volume(const DenoiseOptions& options, ThreadPool& pool, ProgressLine
   return volume;
 }
 
-// The results as they go into the file. With added noise nothing is as it stood there before.
+// The results as they go into the file. With added noise no colour is as it stood there before.
 void encode(const DenoiseOptions& options, const Volume& volume, std::vector<Image>& results,
             ThreadPool& pool) {
   for (size_t z = 0; z < results.size(); ++z) {
     Image& result = results[z];
     const Encoding& encoding = volume.encodings[z];
     if (!encoding.is_perceptual()) {
-      std::optional<Encoding::Kept> kept;
-      if (!options.noise_sigma) kept = {&volume.native[z], &volume.layers[z]};
-      result = encoding.encode(result, volume.component, volume.premultiplied, kept, pool,
-                               options.output);
+      const Encoding::Kept kept{&volume.native[z],
+                                options.noise_sigma ? nullptr : &volume.layers[z]};
+      result = encoding.encode(result, volume.component, volume.extra, kept, pool, options.output);
     } else if (result.format.component != volume.component) {
       result = convert(result, volume.component, options.output);
     }
@@ -134,7 +133,7 @@ std::vector<Image> denoise(Engine& engine, const DenoiseOptions& options, const 
   std::vector<MutableImage> targets;
   for (const Image& layer : layers) {
     results.push_back(make_image(layer.format, layer.width, layer.height, options.output));
-    results.back().premultiplied = layer.premultiplied;
+    results.back().extra = layer.extra;
     results.back().metadata = layer.metadata;
     sources.push_back(layer.view());
     targets.push_back(results.back().mutable_view());

@@ -183,7 +183,7 @@ Encoding Encoding::of(const Image& picture, const std::string& path,
                       std::vector<std::string>& notes) {
   Encoding encoding(curves_of(picture, path, notes));
   if (is_nearly_perceptual(encoding, picture.format.colours())) encoding = Encoding();
-  encoding.premultiplied_ = picture.premultiplied;
+  if (picture.format.has_alpha()) encoding.extra_ = picture.extra;
   return encoding;
 }
 
@@ -199,11 +199,12 @@ double Encoding::sample_of(int32_t colour, double perceptual) const {
 void Encoding::decode_row(const Row& row, const uint8_t* native, float* to) const {
   const Component component = row.format.component;
   const int32_t colours = row.format.colours();
+  const bool has_alpha = row.format.has_alpha() && row.extra != Extra::kUnspecified;
   const auto step = static_cast<size_t>(row.format.component_bytes());
   for (int32_t x = 0; x < row.pixels; ++x, native += row.format.pixel_bytes()) {
     double alpha = 1;
-    if (row.format.has_alpha()) alpha = load(native + colours * step, component);
-    const double divisor = row.premultiplied && alpha > 0 ? alpha : 1;
+    if (has_alpha) alpha = load(native + colours * step, component);
+    const double divisor = row.extra == Extra::kPremultiplied && alpha > 0 ? alpha : 1;
     for (int32_t c = 0; c < colours; ++c) {
       const uint8_t* sample = native + c * step;
       if (is_integer(component) && divisor == 1 && tables_ != nullptr) {
@@ -224,11 +225,12 @@ void Encoding::encode_row(const Row& row, const float* result, const uint8_t* na
   const auto step = static_cast<size_t>(row.format.component_bytes());
   for (int32_t x = 0; x < row.pixels; ++x, result += channels) {
     const double alpha = row.format.has_alpha() ? double{result[colours]} : 1.0;
-    const double factor = row.premultiplied && alpha > 0 ? alpha : 1;
+    const double factor = row.extra == Extra::kPremultiplied && alpha > 0 ? alpha : 1;
     for (int32_t c = 0; c < channels; ++c, to += step) {
       const size_t at = static_cast<size_t>(x) * channels + c;
-      const bool kept = native != nullptr &&
-                        (c == colours || std::memcmp(&source[at], &result[c], sizeof(float)) == 0);
+      const bool same =
+          source != nullptr && std::memcmp(&source[at], &result[c], sizeof(float)) == 0;
+      const bool kept = native != nullptr && (c == colours || same);
       if (kept) {
         std::memcpy(to, native + at * step, step);
       } else if (c == colours) {
@@ -247,23 +249,23 @@ Image Encoding::decode(const Image& native, ThreadPool& pool, const std::string&
   Image image =
       make_image({Component::kFloat, native.format.channels}, native.width, native.height, what);
   image.metadata = native.metadata;
-  const Row row{native.format, native.premultiplied, native.width};
+  const Row row{native.format, native.extra, native.width};
   for_each_row(native, pool, [&](int32_t y) {
     decode_row(row, native.row(y), reinterpret_cast<float*>(image.row(y)));
   });
   return image;
 }
 
-Image Encoding::encode(const Image& result, Component component, bool premultiplied,
+Image Encoding::encode(const Image& result, Component component, Extra extra,
                        const std::optional<Kept>& kept, ThreadPool& pool,
                        const std::string& what) const {
   Image image = make_image({component, result.format.channels}, result.width, result.height, what);
-  image.premultiplied = premultiplied;
+  image.extra = extra;
   image.metadata = result.metadata;
-  const Row row{image.format, premultiplied, image.width};
+  const Row row{image.format, extra, image.width};
   for_each_row(image, pool, [&](int32_t y) {
     encode_row(row, floats(result, y), kept ? kept->native->row(y) : nullptr,
-               kept ? floats(*kept->source, y) : nullptr, image.row(y));
+               kept && kept->source != nullptr ? floats(*kept->source, y) : nullptr, image.row(y));
   });
   return image;
 }

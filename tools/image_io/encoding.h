@@ -28,20 +28,20 @@ class Encoding {
                      std::vector<std::string>& notes);
 
   // The engine takes samples as they stand in the file: nothing is to be decoded or encoded.
-  bool is_perceptual() const { return curves_.empty() && !premultiplied_; }
+  bool is_perceptual() const { return curves_.empty() && extra_ == Extra::kAlpha; }
 
   // The file's samples as floats in the perceptual encoding. Premultiplied colours are divided by
-  // alpha on the way.
+  // alpha on the way; a sample that may be no alpha becomes 1, so that it hides nothing.
   Image decode(const Image& native, ThreadPool& pool, const std::string& what) const;
 
-  // What of a picture stays as it stood in the file: samples that are equal in `source`, which is
-  // what decode() made, and in the result.
+  // What of a picture stays as it stood in the file: the sample beside the colours, and those that
+  // are equal in `source`, which is what decode() made and may be null, and in the result.
   struct Kept {
     const Image* native;
     const Image* source;
   };
   // The way back, with the file's samples, or others: integers are rounded to nearest.
-  Image encode(const Image& result, Component component, bool premultiplied,
+  Image encode(const Image& result, Component component, Extra extra,
                const std::optional<Kept>& kept, ThreadPool& pool, const std::string& what) const;
 
   double perceptual_of(int32_t colour, double sample) const;
@@ -50,7 +50,7 @@ class Encoding {
   // Rows of an image: `format` is the native one, the other side is floats.
   struct Row {
     PixelFormat format;
-    bool premultiplied;
+    Extra extra;
     int32_t pixels;
   };
   void decode_row(const Row& row, const uint8_t* native, float* to) const;
@@ -61,7 +61,7 @@ class Encoding {
  private:
   struct Tables;
 
-  bool premultiplied_ = false;  // of the picture that it was made for; its rows say it each
+  Extra extra_ = Extra::kAlpha;  // of the picture that it was made for; its rows say it each
   std::vector<ToneCurve> curves_;
   std::shared_ptr<const Tables> tables_;
 };

@@ -106,7 +106,7 @@ Image make_image(PixelFormat format, int64_t width, int64_t height, const std::s
 Image convert(const Image& image, Component component, const std::string& what) {
   const PixelFormat format{component, image.format.channels};
   Image result = make_image(format, image.width, image.height, what);
-  result.premultiplied = image.premultiplied;
+  result.extra = image.extra;
   result.metadata = image.metadata;
   const size_t step = size_t(image.format.component_bytes());
   const size_t result_step = size_t(format.component_bytes());
@@ -119,8 +119,8 @@ Image convert(const Image& image, Component component, const std::string& what) 
 }
 
 void unpremultiply(Image& image) {
-  if (!image.premultiplied) return;
-  image.premultiplied = false;
+  if (image.extra != Extra::kPremultiplied) return;
+  image.extra = Extra::kAlpha;
   const Component component = image.format.component;
   const size_t step = size_t(image.format.component_bytes());
   const size_t pixel_step = size_t(image.format.pixel_bytes());

@@ -63,10 +63,17 @@ struct Metadata {
   double pfm_scale = 1.0;
 };
 
+// What a sample beside the colours is.
+enum class Extra {
+  kAlpha,
+  kPremultiplied,  // alpha, by which colours are multiplied (TIFF's associated alpha)
+  kUnspecified,    // not said: near infrared, a mask, perhaps alpha
+};
+
 struct Image {
   PixelFormat format;
   int32_t width = 0, height = 0;
-  bool premultiplied = false;         // colours are multiplied by alpha (TIFF's associated alpha)
+  Extra extra = Extra::kAlpha;        // of 2 and 4 channels the last one
   std::unique_ptr<uint8_t[]> pixels;  // rows without gaps
   Metadata metadata;
   std::vector<std::string> notes;  // one sentence each: what was odd about the file

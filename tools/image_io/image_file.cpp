@@ -185,7 +185,8 @@ std::unique_ptr<RowReader> read_rows(const std::string& path,
 }
 
 bool can_write_rows(FileKind kind, const Image& picture) {
-  if (kind == FileKind::kPng) return is_integer(picture.format.component) && !picture.premultiplied;
+  const bool premultiplied = picture.extra == Extra::kPremultiplied;
+  if (kind == FileKind::kPng) return is_integer(picture.format.component) && !premultiplied;
   return kind == FileKind::kTiff;
 }
 
@@ -254,6 +255,10 @@ std::vector<std::string> losses(FileKind kind, const Image& image, const std::st
     add("holds 16-bit integers: floating point values are clipped to 0..1 and rounded");
   }
   if (!metadata.icc_profile.empty() && plain) add("can't hold the colour profile");
+  if (image.format.has_alpha() && image.extra == Extra::kUnspecified && !tiff) {
+    add("takes for transparency the sample beside the colours of which the input doesn't say what "
+        "it is");
+  }
   const bool only_gamma = metadata.icc_profile.empty() && !metadata.png_srgb_intent;
   if (metadata.png_gamma && only_gamma && !png) add("can't hold the PNG file's gamma");
   const bool only_coding = metadata.icc_profile.empty() && !metadata.png_colour_codings.empty();

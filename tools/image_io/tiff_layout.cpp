@@ -79,6 +79,15 @@ uint32_t unpack(const uint8_t* row, int32_t index, uint32_t bits) {
   return row[at / 8] >> (8 - bits - at % 8) & ((1u << bits) - 1);
 }
 
+// libtiff takes one that isn't mentioned for unspecified, too.
+Extra extra_of(const TiffHandle& tiff) {
+  uint16_t count = 0, *kinds = nullptr;
+  const bool found = TIFFGetField(tiff.get(), TIFFTAG_EXTRASAMPLES, &count, &kinds) != 0;
+  if (!found || count == 0) return Extra::kUnspecified;
+  if (kinds[0] == EXTRASAMPLE_ASSOCALPHA) return Extra::kPremultiplied;
+  return kinds[0] == EXTRASAMPLE_UNASSALPHA ? Extra::kAlpha : Extra::kUnspecified;
+}
+
 }  // namespace
 
 TiffLayout read_tiff_layout(const TiffHandle& tiff) {
@@ -101,10 +110,7 @@ TiffLayout read_tiff_layout(const TiffHandle& tiff) {
     read_palette(tiff, layout);
     layout.format.channels = 3;
   }
-  uint16_t count = 0, *kinds = nullptr;
-  layout.premultiplied = extra == 1 &&
-                         TIFFGetField(tiff.get(), TIFFTAG_EXTRASAMPLES, &count, &kinds) != 0 &&
-                         count > 0 && kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+  if (extra == 1) layout.extra = extra_of(tiff);
   return layout;
 }
 

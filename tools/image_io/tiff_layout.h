@@ -18,7 +18,8 @@ Value tiff_field(const TiffHandle& tiff, uint32_t tag, Value otherwise) {
 struct TiffLayout {
   uint32_t width = 0, height = 0;
   uint16_t bits = 0, samples = 0, photometric = 0;
-  bool planes = false, palette = false, premultiplied = false;
+  bool planes = false, palette = false;
+  Extra extra = Extra::kAlpha;
   PixelFormat format;               // of the picture made of it
   const uint16_t* colours[3] = {};  // the palette's channels
   bool deep_palette = false;        // its entries are 16-bit, not 8-bit as some old files have them

@@ -136,7 +136,7 @@ Image describe_page(TiffHandle& tiff, const TiffLayout& layout, uint64_t file_by
   image.format = layout.format;
   image.width = static_cast<int32_t>(layout.width);
   image.height = static_cast<int32_t>(layout.height);
-  image.premultiplied = layout.premultiplied;
+  image.extra = layout.extra;
   read_metadata(tiff, file_bytes, image.metadata);
   return image;
 }

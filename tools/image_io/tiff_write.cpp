@@ -30,6 +30,11 @@ void try_to_set(TiffHandle& tiff, const char* what, uint32_t tag, Values... valu
   tiff.forget_error();
 }
 
+uint16_t extra_sample(Extra extra) {
+  if (extra == Extra::kPremultiplied) return EXTRASAMPLE_ASSOCALPHA;
+  return extra == Extra::kAlpha ? EXTRASAMPLE_UNASSALPHA : EXTRASAMPLE_UNSPECIFIED;
+}
+
 void set_layout(const TiffHandle& tiff, const Image& image) {
   const bool integer =
       image.format.component == Component::kU8 || image.format.component == Component::kU16;
@@ -42,7 +47,7 @@ void set_layout(const TiffHandle& tiff, const Image& image) {
   set(tiff, TIFFTAG_PHOTOMETRIC,
       image.format.colours() == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
   if (image.format.has_alpha()) {
-    const uint16_t kind = image.premultiplied ? EXTRASAMPLE_ASSOCALPHA : EXTRASAMPLE_UNASSALPHA;
+    const uint16_t kind = extra_sample(image.extra);
     set(tiff, TIFFTAG_EXTRASAMPLES, 1, &kind);
   }
   if (TIFFIsCODECConfigured(COMPRESSION_ADOBE_DEFLATE) != 0) {
