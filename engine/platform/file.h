@@ -33,6 +33,12 @@ std::optional<FileInfo> file_info(const std::string& path);
 // Not handed on to programs that this one starts. nullptr on failure.
 FilePointer open_to_read(const std::string& path);
 
+// Appends to `text` what standard input has, and waits a moment for it where there is nothing yet:
+// who waits can look for a wish to stop in between. On Windows it waits for as long as it takes: a
+// console gives up waiting at Ctrl+C.
+enum class Reading { kSome, kNoneYet, kEnd, kFailed };
+Reading read_standard_input(std::string& text);
+
 // The names of what lies in a folder, in no order, without '.' and '..'. None of a folder that
 // can't be read. Throws std::bad_alloc without memory, where std::filesystem's iterator ends the
 // program.

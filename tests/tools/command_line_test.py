@@ -674,6 +674,24 @@ class Refusals(CommandLine):
                 self.assertEqual(self.names(), ["in.pgm", "large.pgm"])
 
     @posix
+    def test_interrupt_while_names_are_awaited(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                process = subprocess.Popen([GRAINLESS, "--list", "-", "-o", "out/"], cwd=self.path, stdin=subprocess.PIPE,
+                                           stderr=subprocess.PIPE, text=True,
+                                           preexec_fn=lambda given=number: signal.signal(given, signal.SIG_DFL))
+                self.addCleanup(process.kill)
+                self.wait_for_handler(process.pid)
+                process.stdin.write("in.pgm\n")
+                process.stdin.flush()
+                process.send_signal(number)
+                self.assertEqual(process.wait(timeout=5), 3)
+                self.assertIn("cancelled", process.stderr.read())
+                process.stdin.close()
+                process.stderr.close()
+                self.assertEqual(self.names(), ["in.pgm"])
+
+    @posix
     def test_closed_streams_are_no_files(self):
         """The first file opened would take their numbers, and what is said would go into a picture."""
         def close():

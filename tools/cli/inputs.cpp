@@ -5,12 +5,13 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 #include "engine/boundary/status.h"
 #include "engine/platform/file.h"
+#include "engine_setup.h"
 #include "tools/image_io/files.h"
 
 namespace grainless::tools {
@@ -34,6 +35,18 @@ std::vector<std::string> read_lines(std::istream& stream, const std::string& pat
   return lines;
 }
 
+// Names may come slowly, from a program that looks for them or a person who types them.
+std::string read_until_end(const std::string& path) {
+  std::string text;
+  Reading reading = Reading::kSome;
+  while (reading != Reading::kEnd) {
+    stop_if_cancelled(&cancel_token());
+    reading = read_standard_input(text);
+    if (reading == Reading::kFailed) fail_errno(path, "read");
+  }
+  return text;
+}
+
 // None for a file that is missing.
 std::optional<int64_t> changed(const std::string& path) {
   const std::optional<FileInfo> info = file_info(path);
@@ -49,7 +62,10 @@ bool parse_number(std::string_view text, int64_t& number) {
 }  // namespace
 
 std::vector<std::string> read_list(const std::string& path) {
-  if (path == "-") return read_lines(std::cin, path);
+  if (path == "-") {
+    std::istringstream stream(read_until_end(path));
+    return read_lines(stream, path);
+  }
   const InputFile opened(path);  // says why it can't be read
   std::ifstream stream{fs::path(path)};
   std::vector<std::string> lines = read_lines(stream, path);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -126,6 +127,22 @@ std::optional<FileInfo> file_info(const std::string& path) {
 
 FilePointer open_to_read(const std::string& path) {
   return FilePointer(std::fopen(path.c_str(), "rbe"));
+}
+
+Reading read_standard_input(std::string& text) {
+  constexpr int kMilliseconds = 100;
+  const auto unless_interrupted = [] {
+    return errno == EINTR ? Reading::kNoneYet : Reading::kFailed;
+  };
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  const int ready = poll(&input, 1, kMilliseconds);
+  if (ready < 0) return unless_interrupted();
+  if (ready == 0) return Reading::kNoneYet;
+  char bytes[4096];
+  const ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
+  if (got < 0) return unless_interrupted();
+  text.append(bytes, static_cast<size_t>(got));
+  return got > 0 ? Reading::kSome : Reading::kEnd;
 }
 
 std::vector<std::string> names_in(const std::string& folder) {

@@ -132,6 +132,14 @@ FilePointer open_to_read(const std::string& path) {
   return FilePointer(_wfopen(fs::path(path).c_str(), L"rbN"));
 }
 
+Reading read_standard_input(std::string& text) {
+  char bytes[4096];
+  const int got = _read(_fileno(stdin), bytes, sizeof bytes);
+  if (got < 0) return Reading::kFailed;
+  text.append(bytes, static_cast<size_t>(got));
+  return got > 0 ? Reading::kSome : Reading::kEnd;
+}
+
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   WIN32_FIND_DATAW entry;
