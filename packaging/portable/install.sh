@@ -22,9 +22,10 @@ profiles() {
     done
 }
 
-# Exactly the files that an earlier call put there. False when there was nothing of ours.
+# Exactly the files that an earlier call put there, or was going to. False when there was nothing of ours.
 remove() { # FOLDER
     [ -f "$1/$list" ] || return 1
+    # A last line without its end was cut short by a full disk: read leaves it out.
     while read -r path; do
         if [ -d "$1/$path" ] && [ ! -L "$1/$path" ]; then
             rmdir "$1/$path" 2>/dev/null || true
@@ -52,8 +53,9 @@ refuse_others() { # PROFILE DATA_FOLDER
 install() { # SOURCE FOLDER
     remove "$2" || true
     mkdir -p "$2"
-    cp -R "$1/." "$2/"
+    # First what is going to be there: whatever ends the copying, the next call knows it for ours.
     (cd "$1" && find . -depth ! -name .) >"$2/$list"
+    cp -R "$1/." "$2/"
     echo "installed: $2"
 }
 

@@ -37,6 +37,12 @@ uninstall_from "$profile"
 check "uninstall leaves other plug-ins, and nothing of ours" test "$(ls -A "$profile/plug-ins")" = another
 check "there is nothing left to uninstall" has_nothing
 
+is_interrupted() { ! (tar() { command tar "$@" && return 1; } && install_into "$profile"); }
+check "a copy that breaks off is told" is_interrupted
+install_into "$profile"
+check "and does not stand in the way of the next" is_complete
+uninstall_from "$profile"
+
 # The effect: a module where GEGL looks, and its folder.
 plug_ins=$folder/lib/gimp/3.0/plug-ins data=$folder/data
 mkdir -p "$plug_ins" "$folder/lib/gegl-0.4" "$folder/lib/grainless" "$folder/catalogues/de" "$data"

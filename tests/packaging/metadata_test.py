@@ -122,8 +122,8 @@ class Install(unittest.TestCase):
         self.flatpak = self.home / ".var/app/org.gimp.GIMP/config/GIMP/3.0"
         self.installed = self.profile / "plug-ins" / "grainless"
 
-    def run_script(self, *arguments):
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.home)}
+    def run_script(self, *arguments, programs=""):
+        environment = {"PATH": programs + os.environ["PATH"], "HOME": str(self.home)}
         return subprocess.run(["sh", self.archive / "install.sh", *arguments], env=environment, capture_output=True, text=True,
                               check=False)
 
@@ -145,6 +145,28 @@ class Install(unittest.TestCase):
         self.assertEqual(list((self.flatpak / "plug-ins").iterdir()), [])
         for folder in self.data:
             self.assertEqual(list(folder.iterdir()), [])
+
+    def break_off(self):
+        """An installation that ends in the middle, as on a full disk."""
+        copy = self.archive / "bin" / "cp"
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_text('#!/bin/sh\necho half >"$3/grainless"\nexit 1\n')
+        copy.chmod(0o755)
+        self.assertNotEqual(self.run_script(programs=f"{copy.parent}:").returncode, 0)
+        self.assertEqual((self.installed / "grainless").read_text(), "half\n")
+
+    def test_a_copy_that_broke_off(self):
+        """It stands in the way of nothing, and goes as a whole one does, though files are missing."""
+        self.profile.mkdir(parents=True)
+        for earlier in range(2):  # none, then a whole one
+            self.break_off()
+            run = self.run_script()
+            self.assertEqual(run.returncode, 0, (earlier, run.stderr))
+            self.assertEqual((self.installed / "grainless").read_text(), "binary")
+            self.assertTrue((self.installed / "locale/de/words.mo").exists())
+        self.break_off()
+        self.assertEqual(self.run_script("--uninstall").returncode, 0)
+        self.assertFalse(self.installed.exists())
 
     def test_uninstall_alone(self):
         """Nothing to remove is said; the effect goes, too, when GIMP's settings are gone."""

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # checkout, plug_ins: ./dev's
 
-# Lists what install put there, one path a line, folders after their contents: uninstall removes exactly that.
+# Lists what install puts there, one path a line, folders after their contents: uninstall removes exactly that.
 installed_list=.installed-by-grainless-dev
 
 # Under sudo the user is the one who called it: root's own GIMP is nobody's wish.
@@ -66,9 +66,11 @@ put_folder() { # SOURCE FOLDER
     fi
     take_folder "$folder" || true
     as_owner mkdir -p "$folder" || die "$folder could not be made"
+    # First what is going to be there: whatever ends the copying, the next call knows it for ours.
+    (cd "$source" && find -L . -depth -mindepth 1) | as_owner tee "$folder/$installed_list" >/dev/null ||
+        die "$folder/$installed_list could not be written"
     tar -C "$source" -ch . | as_owner tar -C "$folder" --no-same-owner -x ||
         die "the filter could not be copied to $folder"
-    (cd "$source" && find -L . -depth -mindepth 1) | as_owner tee "$folder/$installed_list" >/dev/null
     step "installed: $folder"
 }
 
