@@ -116,6 +116,17 @@ TEST(Jpeg, WhatGoesWithAPictureIsKept) {
   EXPECT_NEAR(after.resolution->y, before.resolution->y, 1e-6);
 }
 
+TEST(Jpeg, CommentsGoFromJpegToJpeg) {
+  const Folder folder;
+  Image image = gradient(1);
+  image.metadata.jpeg_comments = {bytes_of("my caption"), bytes_of("and more")};
+  EXPECT_TRUE(losses(FileKind::kJpeg, image, "a.jpg").empty());
+  EXPECT_EQ(losses(FileKind::kPng, image, "a.png").size(), 1u);
+  const auto before = image.metadata.jpeg_comments;
+  EXPECT_TRUE(write_image(folder.file("a.jpg"), std::move(image)).empty());
+  EXPECT_EQ(read_image(folder.file("a.jpg")).metadata.jpeg_comments, before);
+}
+
 TEST(Jpeg, IptcOfATiffFileGetsItsResource) {
   const Folder folder;
   Image image = gradient(1);

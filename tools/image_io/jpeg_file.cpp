@@ -122,7 +122,7 @@ void read_header(Reader& reader, const InputFile& file) {
   jpeg_decompress_struct& jpeg = reader.jpeg;
   guarded(reader.trouble, file.path(), kReading, [&] {
     jpeg_stdio_src(&jpeg, file.stream());
-    for (int marker : {kExifMarker, kIccMarker, kPhotoshopMarker}) {
+    for (int marker : {kExifMarker, kIccMarker, kPhotoshopMarker, JPEG_COM}) {
       jpeg_save_markers(&jpeg, marker, 0xFFFF);
     }
     jpeg_read_header(&jpeg, TRUE);
@@ -179,6 +179,8 @@ void read_markers(const jpeg_decompress_struct& jpeg, const std::string& path, I
       notes.add("the long part of its description (XMP) is left out");
     } else if (m->marker == kPhotoshopMarker && starts(bytes, kPhotoshop)) {
       append(photoshop, bytes.subspan(kPhotoshop.size()));
+    } else if (m->marker == JPEG_COM && !bytes.empty()) {
+      metadata.jpeg_comments.emplace_back(bytes.begin(), bytes.end());
     }
   }
   image.notes = notes.take();
@@ -331,6 +333,7 @@ std::vector<Marker> markers_of(const Metadata& metadata, NoteList& notes) {
   add(kExifMarker, kExif, exif_for_marker(metadata, notes), "the camera data (EXIF)");
   add(kExifMarker, kXmp, metadata.xmp, "the description (XMP)");
   add(kPhotoshopMarker, kPhotoshop, resources_of(metadata), "the description (IPTC)");
+  for (const auto& comment : metadata.jpeg_comments) add(JPEG_COM, "", comment, "the comment");
   return markers;
 }
 
