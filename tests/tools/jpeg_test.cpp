@@ -127,6 +127,27 @@ TEST(Jpeg, CommentsGoFromJpegToJpeg) {
   EXPECT_EQ(read_image(folder.file("a.jpg")).metadata.jpeg_comments, before);
 }
 
+// As in MPF and Ultra HDR files, and those of phones that take a video along.
+TEST(Jpeg, WhatFollowsThePictureIsSaidToBeLeftOut) {
+  const Folder folder;
+  const std::string path = folder.file("a.jpg");
+  write_image(path, gradient(1));
+  const std::vector<uint8_t> alone = file_bytes(path);
+  const auto notes_with = [&](size_t padding, const std::vector<uint8_t>& more) {
+    std::vector<uint8_t> bytes = alone;
+    bytes.resize(bytes.size() + padding);
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    write_bytes(path, bytes);
+    return read_image(path).notes;
+  };
+  EXPECT_TRUE(notes_with(20000, {}).empty());
+  for (const size_t padding : {0, 1, 20000}) {
+    const std::vector<std::string> notes = notes_with(padding, alone);
+    ASSERT_EQ(notes.size(), 1u) << padding;
+    EXPECT_NE(notes[0].find("gain map"), std::string::npos) << notes[0];
+  }
+}
+
 TEST(Jpeg, IptcOfATiffFileGetsItsResource) {
   const Folder folder;
   Image image = gradient(1);

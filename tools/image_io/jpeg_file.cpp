@@ -135,6 +135,22 @@ void read_header(Reader& reader, const InputFile& file) {
   jpeg.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
 }
 
+// Padding is none.
+bool is_content(uint8_t byte) {
+  return byte != 0 && byte != 0xff;
+}
+
+// Whether anything stands behind the picture's end: from what libjpeg has not used of its buffer.
+bool is_followed(const jpeg_source_mgr& source, FILE* stream) {
+  const uint8_t* held = source.next_input_byte;
+  if (std::any_of(held, held + source.bytes_in_buffer, is_content)) return true;
+  uint8_t bytes[4096];
+  while (const size_t got = std::fread(bytes, 1, sizeof bytes, stream)) {
+    if (std::any_of(bytes, bytes + got, is_content)) return true;
+  }
+  return false;
+}
+
 void read_pixels(Reader& reader, const InputFile& file, Image& image, const CancelToken* cancel) {
   jpeg_progress_mgr progress{};  // asked while scans are read, before the first row
   progress.progress_monitor = watch_scans;
@@ -154,6 +170,11 @@ void read_pixels(Reader& reader, const InputFile& file, Image& image, const Canc
   if (reader.trouble.ended) fail_file(file.path(), "is truncated");
   if (reader.trouble.warning[0] != '\0') {
     image.notes.push_back("'" + file.path() + "': " + reader.trouble.warning);
+  }
+  if (is_followed(*reader.jpeg.src, file.stream())) {
+    image.notes.push_back("'" + file.path() +
+                          "': what follows the picture is left out (an HDR gain map, further "
+                          "pictures, a video)");
   }
 }
 
