@@ -224,12 +224,11 @@ bool LayersPreview::load_selection(int64_t end) {
   if (!next_selection_) return true;
   layers_.front()->io().expect_accessible();
   if (!next_selection_->load(end)) return false;
-  if (!selection_ || !(*selection_ == *next_selection_)) {
-    const std::lock_guard lock(mutex_);
-    selection_changed_ = selection_ != nullptr;
-    selection_ = std::move(next_selection_);
-  }
-  next_selection_.reset();
+  if (selection_ && !(*selection_ == *next_selection_)) selection_changed_ = true;
+  // The new one in any case: that it covers the same pixels doesn't say that the layer lies where
+  // it lay, and look() compares that, too.
+  const std::lock_guard lock(mutex_);
+  selection_ = std::move(next_selection_);
   return true;
 }
 

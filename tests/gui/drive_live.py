@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The preview tells the truth about the image as it is now: selections, other pixels and sizes, several layers, and the end
 of all that: drive_live.py WORK"""
+import os
 import pathlib
 import subprocess
 import sys
@@ -164,6 +165,32 @@ def the_preview_follows(session):
     wait_for("OK", live.ok_possible, 20)
     session.ask("scale", 300, 210)
     wait_for("the new size", lambda: live.window.settled() and not uniform(live.picture()[:, -20:]), 20)
+    time.sleep(1)  # a comparison that is under way
+    live.compare_with_ok()
+
+
+def processor_time(pid):
+    """Seconds that the process has taken so far."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def a_layer_is_moved(session):
+    """Without a selection it shows the same pixels elsewhere: there is nothing to do, and painting is still noticed."""
+    session.ask("open_layer", WIDTH, HEIGHT, "u8", 15)
+    live = Live(session)
+    pid = desktop.application("grainless").get_process_id()
+    session.ask("offset", 10, 5)
+    time.sleep(2)
+    begun, seconds = processor_time(pid), 4
+    time.sleep(seconds)
+    took = (processor_time(pid) - begun) / seconds
+    print(f"# the dialog takes {100 * took:.0f} % of a core")
+    assert took < 0.15, f"the dialog takes {100 * took:.0f} % of a core, and nothing happens"
+    picture = live.picture()
+    session.ask("brighten")
+    wait_for("a brighter layer in the preview",
+             lambda: not np.array_equal(live.picture(), picture) and live.window.settled(), 20)
     time.sleep(1)  # a comparison that is under way
     live.compare_with_ok()
 
@@ -342,6 +369,7 @@ def steps(session):
         yield f"{precision} with channels switched off", lambda precision=precision: channels_are_left_alone(session, precision)
     yield "a selection elsewhere", lambda: a_selection_elsewhere_is_told(session)
     yield "the preview follows the image", lambda: the_preview_follows(session)
+    yield "a layer is moved", lambda: a_layer_is_moved(session)
     yield "one of two layers is locked", lambda: one_of_them_is_locked(session)
     yield "one of several layers", lambda: one_of_several(session)
     yield "a large layer fits at once", lambda: a_large_layer_fits_at_once(session)
