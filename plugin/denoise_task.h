@@ -15,9 +15,9 @@
 namespace grainless {
 
 // What the dialog's preview already knows; pixels that have changed since are noticed, and then the
-// noise is measured again.
+// noise is measured again. The preview may give way to another one while the work goes on.
 struct Known {
-  std::vector<const PixelBuffer*> pixels;  // of the filter's noise_layers(), whole
+  SharedPixels pixels;  // of the filter's noise_layers(), whole
   std::optional<NoiseModel> noise;
 };
 

@@ -36,6 +36,8 @@ class PixelBuffer {
   std::unique_ptr<uint8_t[]> data_;
 };
 
+using SharedPixels = std::vector<std::shared_ptr<const PixelBuffer>>;
+
 std::vector<ConstImage> images(const std::vector<PixelBuffer>& buffers);
 std::vector<MutableImage> writable_images(std::vector<PixelBuffer>& buffers);
 

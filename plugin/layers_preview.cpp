@@ -367,10 +367,12 @@ std::optional<NoiseModel> LayersPreview::measured(const Params& params) const {
   return measured_.at(static_cast<size_t>(params.noise));
 }
 
-std::vector<const PixelBuffer*> LayersPreview::measured_pixels() const {
-  std::vector<const PixelBuffer*> pixels;
+SharedPixels LayersPreview::measured_pixels() const {
+  SharedPixels pixels;
   if (in_parts() || !have_read(noise_layers_)) return pixels;
-  for (const int32_t index : noise_layers_) pixels.push_back(&layer(index).pixels());
+  for (const int32_t index : noise_layers_) {
+    pixels.push_back(layer(index).part(layer(index).io().whole()));
+  }
   return pixels;
 }
 

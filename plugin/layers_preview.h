@@ -71,7 +71,7 @@ class LayersPreview {
   // What denoise() measured, when it did, looking for what these params look for; and the pixels of
   // the layers that it measured: none as long as they are not held whole.
   std::optional<NoiseModel> measured(const Params& params) const;
-  std::vector<const PixelBuffer*> measured_pixels() const;
+  SharedPixels measured_pixels() const;
 
  private:
   // What ready() missed. Of a layer in parts: whether the smaller pictures will do.

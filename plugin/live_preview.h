@@ -61,7 +61,7 @@ class LivePreview final : public ui::PreviewSource, public ui::LayerList {
   // Whether it shows these drawables now; and of them, what LayersPreview has of its own.
   bool is_about(const Drawables& drawables) const;
   std::optional<NoiseModel> measured(const Params& params) const { return now_->measured(params); }
-  std::vector<const PixelBuffer*> measured_pixels() const { return now_->measured_pixels(); }
+  SharedPixels measured_pixels() const { return now_->measured_pixels(); }
 
  private:
   static constexpr int64_t kAhead = 250000;  // microseconds

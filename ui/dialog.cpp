@@ -239,11 +239,13 @@ class Dialog {
     gtk_window_set_default_size(GTK_WINDOW(dialog_), width, height);
   }
 
-  // While the filter works its settings stand still, and the processor is the filter's.
+  // While the filter works its settings and the preview stand still, and the processor is the
+  // filter's.
   void set_working(bool working) {
     working_ = working;
     preview_->set_paused(working);
     foot_.set_working(working);
+    layers_->set_sensitive(!working);
     gtk_widget_set_sensitive(side_, !working);
   }
 

@@ -66,7 +66,12 @@ LayerChooser::~LayerChooser() {
   g_object_unref(combo_);
 }
 
+void LayerChooser::set_sensitive(bool sensitive) {
+  gtk_widget_set_sensitive(GTK_WIDGET(combo_), sensitive);
+}
+
 void LayerChooser::step(int by) {
+  if (!gtk_widget_get_sensitive(GTK_WIDGET(combo_))) return;
   const gint row = std::clamp(gtk_combo_box_get_active(combo_) - by, 0, count_ - 1);
   gtk_combo_box_set_active(combo_, row);
 }

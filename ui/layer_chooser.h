@@ -22,7 +22,9 @@ class LayerChooser {
 
   // A row, which is not shown when it has nothing to say. what: which layers these are.
   GtkWidget* build(const std::string& what);
-  // To the next one above (by 1) or below (-1), as far as there is one.
+  // Whether another layer may be chosen.
+  void set_sensitive(bool sensitive);
+  // To the next one above (by 1) or below (-1), as far as there is one and it may be chosen.
   void step(int by);
 
  private:

@@ -12,7 +12,7 @@ import numpy as np
 import desktop
 from desktop import click, find_all, wait_for
 from drive_view import View, xdotool
-from session import Session, items, keys
+from session import PICTURE, Session, items, keys, settings_file
 from steps import main as run
 
 TITLE = "Grainless Denoise"
@@ -241,6 +241,38 @@ def one_of_several(session):
         assert np.array_equal(pixels, expected), f"layer {index + 1}"
 
 
+def the_layer_shown_stays_during_the_work(session):
+    """Of several layers with a measured noise none is chosen then; and whoever does it anyway disturbs nothing."""
+    before = session.ask("open_layer", 2400, 1600, "u8", 15, 2)["all"]
+    session.ask("select_all_layers")
+    live = Live(session)
+    window = live.window
+    combo = window.widget("combo box", "Layer")
+    wait_for("all of the layer", lambda: desktop.is_sensitive(window.widget("button", "Measure the visible part")), 60)
+    window.pick("Device", "Processor")
+    window.pick("Quality", "High")
+    click(window.widget("button", "OK"))
+    bar = wait_for("the progress", lambda: next(iter(find_all(window.root, "progress bar", lambda name: name == "Progress")), None))
+    wait_for("work on the first layer", lambda: (bar.get_description() or "").startswith("Layer 1 of 2"), 60)
+    assert not desktop.is_sensitive(combo), "another layer may be chosen"
+    assert window.preview.get_component_iface().grab_focus()
+    keys("Page_Down")
+    time.sleep(0.5)
+    assert window.selected("Layer") == "layer 2", "Page Down chose another layer"
+    window.choose("Layer", "layer 1")  # takes the preview's pixels away, with which the work has begun
+    window.press("Cancel")
+    wait_for("the dialog", lambda: desktop.is_sensitive(combo) and live.ok_possible(), 20)
+    window.pick("Quality", "Fast")
+    window.choose("Layer", "layer 2")
+    window.settled()
+    click(window.widget("button", "OK"))
+    wait_for("work on the first layer", lambda: (bar.get_description() or "").startswith("Layer 1 of 2"), 60)
+    window.choose("Layer", "layer 1")
+    wait_for("the dialog's end", lambda: desktop.application("grainless") is None, 200)
+    assert all(one != other for one, other in zip(before, session.ask("state")["all"], strict=True)), "a layer is as it was"
+    settings_file(PICTURE).unlink()  # the next dialog is as usual
+
+
 def a_large_layer_fits_at_once(session):
     """A sharp reduced picture comes first, and says that it is coarse."""
     session.ask("open_large")
@@ -372,6 +404,7 @@ def steps(session):
     yield "a layer is moved", lambda: a_layer_is_moved(session)
     yield "one of two layers is locked", lambda: one_of_them_is_locked(session)
     yield "one of several layers", lambda: one_of_several(session)
+    yield "the layer shown stays during the work", lambda: the_layer_shown_stays_during_the_work(session)
     yield "a large layer fits at once", lambda: a_large_layer_fits_at_once(session)
     yield "nothing lies over the picture", lambda: nothing_lies_over_the_picture(session)
     yield "hot pixels are told", lambda: hot_pixels_are_told(session)
