@@ -45,10 +45,15 @@ class DenoiseTask {
   // What can be known of the merge before the last look at what has changed, with so many bytes.
   // The sentence of what is wrong, or kCancelled.
   Status foresee_merge(uint64_t& left, const CallMonitor& monitor);
-  // Whether GIMP still holds the pixels that the work started from, and then all the rest: the
-  // drawables' places, formats and selections. The sentence of what differs, or kCancelled.
-  Status check_pixels(const CallMonitor& monitor) const;
+  // Whether all that was prepared still waits; whether GIMP still holds the pixels that the work
+  // started from; and then all the rest: the drawables' places, formats and selections. The
+  // sentence of what differs, or kCancelled.
+  Status check_prepared(const CallMonitor& monitor) const;
+  Status check_pixels(const CallMonitor& monitor);
   Status check_state() const;
+  // What was painted since check_pixels(), where the others' pixels took a while: at a glance, and
+  // compares the pixels once more when they look different.
+  Status check_at_a_glance(const CallMonitor& monitor);
   // Puts the prepared pixels into the drawables: one undo step each. merged counts those that GIMP
   // took. False: it refused one, and the others after that stay as they are.
   bool merge(size_t& merged);
@@ -59,6 +64,7 @@ class DenoiseTask {
     DrawableIo io;
     StartState start;
     PixelSums read;
+    std::optional<uint64_t> glimpse = {};  // of the pixels that were compared
   };
 
   // Reads, measures, computes and prepares; throws.
@@ -72,6 +78,7 @@ class DenoiseTask {
   void run_in_bands(const CallMonitor& monitor);
   bool too_large() const;
   const char* nothing_selected() const;
+  void expect_unchanged(Part& part, const CallMonitor& monitor);
   size_t count() const { return parts_.size(); }
   DrawableIo& io(size_t index) { return parts_[index].io; }
   const DrawableIo& io(size_t index) const { return parts_[index].io; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "glimpse.h"
 #include "ui/text.h"
 
 namespace grainless {
@@ -16,15 +17,6 @@ constexpr int64_t kCheckPause = 700000, kCheckShare = 12;
 
 std::string sentence_on(const char* pattern, GimpDrawable* drawable) {
   return ui::format(pattern, item_name(GIMP_ITEM(drawable)).c_str());
-}
-
-bool has_effects(GimpDrawable* drawable) {
-  GimpDrawableFilter** filters = gimp_drawable_get_filters(drawable);
-  const bool any = std::any_of(
-      filters, filters + gimp_core_object_array_get_length(reinterpret_cast<GObject**>(filters)),
-      [](GimpDrawableFilter* filter) { return gimp_drawable_filter_get_visible(filter) != FALSE; });
-  g_free(filters);
-  return any;
 }
 
 }  // namespace

@@ -55,9 +55,11 @@ Status check_state(const Job& job, const Tasks& tasks) {
   return {};
 }
 
-Status check_pixels(const Tasks& tasks, const CallMonitor& monitor) {
+// One pass over all tasks.
+Status check_each(const Tasks& tasks, const CallMonitor& monitor,
+                  const std::function<Status(DenoiseTask&)>& check) {
   for (const auto& task : tasks) {
-    Status status = task->check_pixels(monitor);
+    Status status = check(*task);
     if (!status.ok()) return status;
   }
   if (monitor.cancel == nullptr || !monitor.cancel->cancelled()) return {};
@@ -73,13 +75,20 @@ Status foresee_merge(const Tasks& tasks, const CallMonitor& monitor) {
   return {};
 }
 
-// The pixels take a while; what is looked at again after them is right before the first merge.
+// The pixels take a while: the user's own come last, and what is looked at again after them is
+// right before the first merge.
 Status check(const Job& job, const Tasks& tasks, WorkProgress& progress) {
   const CallMonitor monitor{[&](double) { progress.update(1); }, progress.cancel()};
   Status status = check_state(job, tasks);
   if (status.ok()) status = foresee_merge(tasks, monitor);
-  if (status.ok()) status = check_pixels(tasks, monitor);
-  return status.ok() ? check_state(job, tasks) : status;
+  const auto check_all = [&](const std::function<Status(DenoiseTask&)>& one) {
+    if (status.ok()) status = check_each(tasks, monitor, one);
+  };
+  check_all([&](const DenoiseTask& task) { return task.check_prepared(monitor); });
+  check_all([&](DenoiseTask& task) { return task.check_pixels(monitor); });
+  if (status.ok()) status = check_state(job, tasks);
+  check_all([&](DenoiseTask& task) { return task.check_at_a_glance(monitor); });
+  return status;
 }
 
 Status merge(GimpImage* image, const Tasks& tasks) {

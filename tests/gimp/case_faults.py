@@ -146,6 +146,34 @@ def check_shadow(fault, text, arguments, count):
           f"{status.value_nick}: {message}", "" if ok else "not so")
 
 
+def check_painted_after_the_comparison(arguments, count):
+    """The pixels of one layer are compared after those of another, on which the user paints then."""
+    text = "layer.set_pixel(20, 16, Gegl.Color.new('red'))"
+    expected = after_the_change(count, text)
+    image, layers, other = new_picture(count)
+    with meanwhile("glimpse 2", code_for(image, layers[0], other, text)):
+        status, message = call(image, layers, **arguments)
+    ok = status == REFUSED and changes.PIXELS in message and same(pixels_of(image), expected)
+    judge(f"first of {count} layers painted after its comparison" + (", stack" if "procedure" in arguments else ""), "check",
+          "batch", "one sentence, no pixel denoised", f"{status.value_nick}: {message}", "" if ok else "not so")
+
+
+EFFECT = "layer.append_filter(Gimp.DrawableFilter.new(layer, 'gegl:gaussian-blur', 'blur'))"
+
+
+def check_looks_different():
+    """An effect appears after the comparison: the layer looks different, and its pixels are the same."""
+    image, layers, other = new_picture(2)
+    assert call(image, layers, **QUICK)[0] == SUCCESS
+    expected = pixels_of(image)
+    image, layers, other = new_picture(2)
+    with meanwhile("glimpse 2", code_for(image, layers[0], other, EFFECT)):
+        status, message = call(image, layers, **QUICK)
+    ok = status == SUCCESS and same(pixels_of(image), expected)
+    judge("a layer gets an effect after its comparison", "check", "batch", "denoised", f"{status.value_nick}: {message}",
+          "" if ok else "not the usual result")
+
+
 def check_nothing_uncomputed(arguments, count):
     """The selection goes away after the last look at it: what nobody computed stays as it was all the same."""
     for text in ("Gimp.Selection.none(image)", "Gimp.Selection.translate(image, 9, 9)"):
@@ -376,6 +404,10 @@ def cases():
         yield f"fault: stack in another order at the {stage}", lambda at=stage: check_stack_order(at)
     yield "fault: the last of several layers changes", lambda: check_second_layer(QUICK)
     yield "fault: the last layer of a stack changes", lambda: check_second_layer(STACK)
+    for arguments, count, kind in ((QUICK, 1, ""), (QUICK, 3, ", three layers"), (STACK, 3, ", stack")):
+        yield (f"fault: painted after the comparison{kind}",
+               lambda a=arguments, n=count: check_painted_after_the_comparison(a, n))
+    yield "fault: an effect appears after the comparison", check_looks_different
     yield "fault: nothing uncomputed is merged", lambda: check_nothing_uncomputed(QUICK, 1)
     yield "fault: nothing uncomputed is merged, stack", lambda: check_nothing_uncomputed(STACK, 3)
     yield "fault: GIMP refuses a merge", lambda: check_merge_refused(QUICK, 3)

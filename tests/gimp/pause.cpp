@@ -3,8 +3,10 @@
 // can hold the filter at a stage of its work, change the image meanwhile, and have GIMP refuse a
 // merge. Everything is asked for by files in the folder that GRAINLESS_PAUSE names:
 //
-//   at       "progress 0.5": the first time that the filter has done so much; "merge 2": before the
-//            second drawable is changed; "dialog 0": before its window is made. The file becomes
+//   at       "progress 0.5": the first time that the filter has done so much; "glimpse 2": before
+//            it asks GIMP for the second small picture of a drawable, when the pixels of the first
+//            one have been compared; "merge 2": before the second drawable is changed; "dialog 0":
+//            before its window is made. The file becomes
 //            `reached`, with the process's number in it, and the filter goes on when somebody
 //            deletes that (meanwhile.py).
 //   refuse   "2": GIMP takes the first drawable's new pixels and refuses the second's.
@@ -103,7 +105,7 @@ void stage(const char* name, double value) {
   for (int i = 0; i < kPatience && fs::exists(reached, ignored); ++i) usleep(2000);
 }
 
-int merges = 0;
+int merges = 0, glimpses = 0;
 
 int first_refused_merge() {
   const Aside aside_from_here;
@@ -209,7 +211,7 @@ int fflush(FILE* stream) {
 }
 
 int gimp_progress_init(const char* message) {
-  merges = 0;
+  merges = glimpses = 0;
   refuse_from("begin", 0);
   return original<int (*)(const char*)>("gimp_progress_init")(message);
 }
@@ -223,6 +225,14 @@ int gimp_progress_update(double fraction) {
 unsigned long gimp_procedure_dialog_get_type() {
   stage("dialog", 0);
   return original<unsigned long (*)()>("gimp_procedure_dialog_get_type")();
+}
+
+void* gimp_drawable_get_thumbnail_data(void* drawable, int width, int height, int* actual_width,
+                                       int* actual_height, int* bytes) {
+  stage("glimpse", ++glimpses);
+  using Get = void* (*)(void*, int, int, int*, int*, int*);
+  return original<Get>("gimp_drawable_get_thumbnail_data")(drawable, width, height, actual_width,
+                                                           actual_height, bytes);
 }
 
 int gimp_drawable_merge_shadow(void* drawable, int undo) {
