@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "side_column.h"
 #include "text.h"
@@ -134,8 +135,8 @@ void skip_forbidden(GtkSpinButton* spin, gpointer data) {
 
 }  // namespace
 
-Controls::Controls(GimpProcedureDialog* dialog, GimpProcedureConfig* config)
-    : dialog_(dialog), config_(config) {}
+Controls::Controls(GimpProcedureDialog* dialog, GimpProcedureConfig* config, Clicked clicked)
+    : dialog_(dialog), config_(config), clicked_(std::move(clicked)) {}
 
 GtkWidget* Controls::column(ParamGroup group, std::string_view after, GtkWidget* extra) {
   GtkWidget* grid = gtk_grid_new();
@@ -216,7 +217,7 @@ GtkWidget* Controls::make_widget(const ParamSpec& spec) {
     case ParamType::kChoice:
       return gimp_prop_choice_combo_box_new(config, spec.key);
     case ParamType::kBool:
-      return gimp_prop_check_button_new(config, spec.key, _(spec.label));
+      return make_check(spec);
     case ParamType::kDouble: {
       // GIMP's own complains of a label without a letter: the alphabet is shorter than the dialog.
       GtkWidget* scale = std::strchr(spec.label, '_') != nullptr
@@ -238,6 +239,28 @@ GtkWidget* Controls::make_widget(const ParamSpec& spec) {
       return make_device(spec);
   }
   return nullptr;
+}
+
+// With a binding of its own: GIMP's check button doesn't say whether it or the settings came first.
+GtkWidget* Controls::make_check(const ParamSpec& spec) {
+  GtkWidget* check = gtk_check_button_new_with_mnemonic(_(spec.label));
+  g_object_set_data(G_OBJECT(check), kKey, const_cast<char*>(spec.key));
+  g_object_bind_property(
+      config_, spec.key, check, "active",
+      static_cast<GBindingFlags>(G_BINDING_BIDIRECTIONAL | G_BINDING_SYNC_CREATE));
+  g_signal_connect(check, "toggled", G_CALLBACK(+[](GtkToggleButton* toggled, Controls* self) {
+                     self->check_toggled(toggled);
+                   }),
+                   this);
+  return check;
+}
+
+void Controls::check_toggled(GtkToggleButton* check) {
+  const auto* key = static_cast<const char*>(g_object_get_data(G_OBJECT(check), kKey));
+  const bool on = gtk_toggle_button_get_active(check) != FALSE;
+  gboolean known = FALSE;
+  g_object_get(config_, key, &known, nullptr);
+  if (on != (known != FALSE)) clicked_(key, on);
 }
 
 GtkWidget* Controls::make_number(const ParamSpec& spec) {

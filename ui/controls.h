@@ -4,6 +4,7 @@
 
 #include <libgimp/gimpui.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +18,10 @@ namespace grainless::ui {
 
 class Controls {
  public:
-  Controls(GimpProcedureDialog* dialog, GimpProcedureConfig* config);
+  // Is told of a check box that the user clicks on, before its parameter has the new value; and not
+  // when a preset or the dialog's Reset changes it.
+  using Clicked = std::function<void(const std::string& key, bool on)>;
+  Controls(GimpProcedureDialog* dialog, GimpProcedureConfig* config, Clicked clicked);
 
   // A column with widgets for those of the group that the procedure has; `extra` comes below that
   // of the parameter `after`.
@@ -31,6 +35,8 @@ class Controls {
 
  private:
   GtkWidget* make_widget(const ParamSpec& spec);
+  GtkWidget* make_check(const ParamSpec& spec);
+  void check_toggled(GtkToggleButton* check);
   GtkWidget* make_number(const ParamSpec& spec);
   GtkWidget* make_device(const ParamSpec& spec);
   GtkWidget* make_label(const ParamSpec& spec, GtkWidget* widget);
@@ -39,6 +45,7 @@ class Controls {
 
   GimpProcedureDialog* dialog_;
   GimpProcedureConfig* config_;
+  Clicked clicked_;
   std::map<std::string, std::vector<GtkWidget*>> widgets_;  // by key, with their labels
   GtkComboBoxText* device_ = nullptr;
 };

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "controls.h"
@@ -44,14 +43,14 @@ class Dialog {
         places_(places),
         known_(load_dialog_state(places.state)),
         state_(known_),
-        shown_(params()),
         dialog_(new_procedure_dialog(procedure, config, title_of(subject), places)),
         work_(GTK_DIALOG(dialog_)),
         foot_(work_.build()),
         presets_(
             std::make_unique<PresetBar>(config, params, places.presets,
                                         subject.stack ? PresetUse::kStack : PresetUse::kPicture)),
-        controls_(GIMP_PROCEDURE_DIALOG(dialog_), config),
+        controls_(GIMP_PROCEDURE_DIALOG(dialog_), config,
+                  [this](const std::string& key, bool on) { clicked(key, on); }),
         preview_(std::make_unique<Preview>(subject.source, listener())),
         bar_(std::make_unique<PreviewBar>(*preview_)),
         noise_(std::make_unique<NoisePanel>(*preview_, [this](double s) { use_sigma(s); })) {
@@ -250,17 +249,13 @@ class Dialog {
   }
 
   // Who turns the measuring off goes on from what was measured.
-  void take_over_measured(const Params& params) {
-    Params alone = std::exchange(shown_, params);
-    const bool was_automatic = std::exchange(alone.auto_sigma, false);
+  void clicked(const std::string& key, bool on) {
+    if (key != "auto-sigma" || on) return;
     const std::optional<double> measured = noise_->measured();
-    // Unless something else has changed with it: then it is a preset.
-    if (!was_automatic || params != alone || presets_->applying() || !measured) return;
-    g_object_set(config_, "sigma", std::round(*measured * 10) / 10, nullptr);
+    if (measured) g_object_set(config_, "sigma", std::round(*measured * 10) / 10, nullptr);
   }
 
   void settings_changed() {
-    take_over_measured(params_());
     const Params params = params_();
     update_controls();
     const Status valid = validate(params);
@@ -306,7 +301,6 @@ class Dialog {
   const Places places_;
   const DialogState known_;  // from the last time
   DialogState state_;        // for the next one
-  Params shown_;             // the newest ones
   GtkWidget* dialog_;
   GtkWidget* side_ = nullptr;
   std::vector<GtkWidget*> parts_;  // beside the preview: whose width counts

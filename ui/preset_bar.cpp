@@ -242,13 +242,11 @@ void PresetBar::apply(const Settings& settings) {
   const Status status = apply_settings(used(settings), after);
   if (!status.ok()) return complain(status.message());
   // One change for everybody who listens, so that no preview of half a preset is begun.
-  applying_ = true;
   g_object_freeze_notify(G_OBJECT(config_));
   for (const ParamSpec& spec : param_specs()) {
     if (param_text(before, spec) != param_text(after, spec)) write_value(config_, spec, after);
   }
   g_object_thaw_notify(G_OBJECT(config_));
-  applying_ = false;
 }
 
 bool PresetBar::keep(const std::string& name, const Settings& settings) {

@@ -25,8 +25,6 @@ class PresetBar {
   PresetBar& operator=(const PresetBar&) = delete;
 
   GtkWidget* widget() const { return row_; }
-  // Whether a change of the settings is a preset's.
-  bool applying() const { return applying_; }
 
  private:
   struct Entry {
@@ -73,7 +71,6 @@ class PresetBar {
   std::vector<Entry> entries_;       // the rows of the combo box
   std::string chosen_;               // id of the last one that was chosen
   bool showing_ = false;             // the box follows the settings, not the user
-  bool applying_ = false;
   gulong changed_ = 0;
   void (PresetBar::*action_)() = nullptr;  // to be begun when idle
   guint idle_ = 0;

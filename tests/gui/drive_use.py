@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "m
 import check
 import desktop
 from desktop import click, find, find_all, is_sensitive, is_showing, wait_for
-from session import Session, Window, active_title, items, keys, preset_menu
+from session import PICTURE, Session, Window, active_title, items, keys, preset_menu, settings_file
 from steps import main as run
 
 F1 = "67"  # the key's number: by name Debian forky's xdotool presses Alt+F1
@@ -236,6 +236,7 @@ def steps(session, work):
     yield "Help says the version of the filter and of its module", lambda: help_says_the_version(window)
     yield "Escape ends the dialog", lambda: (keys("Escape"), window.gone())
     yield "numbers have units, and sliders show what holds", lambda: numbers_say_what_they_are(session)
+    yield "reset gives the initial noise level", lambda: reset_gives_the_initial_level(session)
     yield "the dialog is as it was", lambda: the_dialog_is_as_it_was(session)
     yield "no device is named when nothing is to be done", lambda: nobody_computes_nothing(session)
     yield "three thousand presets", lambda: thousands_of_presets(session)
@@ -261,6 +262,31 @@ def numbers_say_what_they_are(session):
     wait_for("that level in the settings", lambda: f"{window.number('Noise level'):.1f}" == level)
     assert "(measured)" not in measured, "said twice"
     window.end("Cancel")
+
+
+def reset_gives_the_initial_level(session):
+    """Not the measured one, which the check box gives when the user clicks on it."""
+    name = "Measure the noise automatically"
+    session.ask("open_layer", 300, 200, "u8", 15)
+    settings_file(PICTURE).write_text("(auto-sigma no)\n(sigma 7)\n", encoding="utf-8")
+    window = Window(session)
+    wait_for("the preview", lambda: window.label("Preview by"))
+    assert window.number("Noise level") == 7, window.number("Noise level")
+
+    def measure():
+        click(window.widget("check box", name))
+        return wait_for("the measured noise", lambda: window.label("Measured noise: ") and window.label("Preview by"), 20)
+    measure()
+    window.press("Reset")
+    window.press("Reset to Initial Values")
+    wait_for("a level of its own", lambda: is_sensitive(window.widget("spin button", "Noise level")), 10)
+    time.sleep(0.5)
+    assert window.number("Noise level") == 7, f"the initial level became {window.number('Noise level')}"
+    measure()
+    click(window.widget("check box", name))
+    wait_for("the measured level", lambda: 10 < window.number("Noise level") < 20, 10)
+    window.end("Cancel")
+    settings_file(PICTURE).unlink()
 
 
 def the_dialog_is_as_it_was(session):
