@@ -54,6 +54,7 @@ class CardServer {
   Descriptor woken_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::atomic<bool> failed_{false};
   std::atomic<int> conversations_{0};
+  bool talked_ = false;  // at the last look, or since
   Clock::time_point quiet_since_ = Clock::now();
 };
 
@@ -78,11 +79,11 @@ void CardServer::serve(pid_t owner) {
 // Who calls from then on finds nobody, and starts another process.
 bool CardServer::has_ended() {
   if (failed_) listener_ = Descriptor();
-  if (conversations_ > 0) {
-    quiet_since_ = Clock::now();
-    return false;
-  }
-  return failed_ || Clock::now() - quiet_since_ >= idle_;
+  const bool talking = conversations_ > 0;
+  // Nobody looks while a conversation lasts: what was talked at the last look ended a moment ago.
+  if (talking || talked_) quiet_since_ = Clock::now();
+  talked_ = talking;
+  return !talking && (failed_ || Clock::now() - quiet_since_ >= idle_);
 }
 
 std::chrono::milliseconds CardServer::until_end() const {
@@ -95,6 +96,7 @@ void CardServer::take_call() {
   Descriptor socket(accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket || !is_own_user(socket.number())) return;
   ++conversations_;
+  talked_ = true;  // it may have ended before the next look
   try {
     std::thread([this, call = std::make_shared<Descriptor>(std::move(socket))] {
       converse(std::move(*call));

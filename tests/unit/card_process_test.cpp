@@ -303,6 +303,22 @@ TEST_F(CardProcess, EndsWhenNobodyIsThere) {
   EXPECT_TRUE(ends(process, 5s));
 }
 
+TEST_F(CardProcess, WaitsAfterALongSession) {
+  options_.host.arguments[1] = "2";
+  auto cards = new_cards();
+  (void)cards->devices(false);
+  const pid_t process = cards->process();
+  std::this_thread::sleep_for(3s);
+  cards.reset();
+  std::this_thread::sleep_for(500ms);
+  EXPECT_TRUE(runs(process)) << "nobody is connected, for less than the idle time";
+  cards = new_cards();
+  (void)cards->devices(false);
+  EXPECT_EQ(cards->process(), process) << "another one was started";
+  cards.reset();
+  EXPECT_TRUE(ends(process, 6s));
+}
+
 TEST_F(CardProcess, WhereItCannotBeStartedThisProcessOpensTheCards) {
   options_.host.program = "/nowhere/grainless";
   const auto cards = new_cards();
