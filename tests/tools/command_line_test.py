@@ -541,6 +541,20 @@ class Refusals(CommandLine):
             lines = [line for line in result.stderr.splitlines() if "GPU support" not in line]
             self.assertEqual(len(lines), 1, result.stderr)
 
+    def test_options_without_effect_are_named(self):
+        """Those that aren't parameters, too."""
+        def unused(*options):
+            return re.findall(r"note: (--[a-z-]+) has no effect here", self.denoise("in.pgm", "-o", "out.pgm", *options).stderr)
+
+        self.assertEqual(unused("--metrics", "all", "--seed", "3"), ["--metrics", "--seed"])
+        self.assertEqual(unused("--seed", "3", "--reference", "in.pgm", "--metrics", "psnr"), ["--seed"])
+        for options in (["--seed", "3", "--add-noise", "5", "--metrics", "all"], ["--metrics", "none"],
+                        ["--jobs", "2", "--host-memory", "9"]):
+            self.assertEqual(unused(*options), [])
+        self.need_library("layers.tif")
+        said = self.denoise("in.pgm", "in.pgm", "-o", "layers.tif", "--depth", "1", "--jobs", "2", "--host-memory", "9").stderr
+        self.assertEqual(re.findall(r"note: (--[a-z-]+) has no effect here", said), ["--jobs", "--host-memory"])
+
     def test_bad_parameters(self):
         for args, word in ((["--method", "median"], "median"), (["--sigma", "101"], "sigma"),
                            (["--sigma", "-5"], "sigma"), (["--sigma", "nan"], "sigma"),

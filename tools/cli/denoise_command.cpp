@@ -109,7 +109,7 @@ int run_batch(const DenoiseOptions& options, const Params& params, ProgressLine&
   };
   // A single picture's own line says it all.
   const bool alone = options.inputs.size() < 2 && !jobs.empty();
-  Batch batch(denoiser, jobs, progress, tell, static_cast<size_t>(options.jobs));
+  Batch batch(denoiser, jobs, progress, tell, static_cast<size_t>(options.used_jobs()));
   try {
     const int code = batch.run();
     if (!alone) say_result(batch, up_to_date, progress);
@@ -135,6 +135,20 @@ void check_inputs(const DenoiseOptions& options, const Params& params) {
 
 }  // namespace
 
+std::vector<std::string> unused_options(const DenoiseOptions& options, const Params& params) {
+  const bool measured = options.noise_sigma || !options.reference.empty();
+  const bool volume = params.depth > 0;
+  std::vector<std::string> sentences = unused_params(params, options.given);
+  const auto add_if = [&](bool unused, const char* name) {
+    if (unused) sentences.push_back(std::string(name) + " has no effect here");
+  };
+  add_if(options.metrics.value_or(Metrics::kNone) != Metrics::kNone && !measured, "--metrics");
+  add_if(options.seed && !options.noise_sigma, "--seed");
+  add_if(options.jobs && volume, "--jobs");
+  add_if(options.host_memory && volume, "--host-memory");
+  return sentences;
+}
+
 int run_denoise(DenoiseOptions options) {
   const Settings preset = options.preset.empty() ? Settings{} : find_preset(options.preset);
   const Params params = params_from(options.given, preset);
@@ -146,7 +160,7 @@ int run_denoise(DenoiseOptions options) {
   check_noise(options);
   if (params.depth > 0) return run_volume(options, params);
   ProgressLine progress;
-  for (const std::string& sentence : unused_params(params, options.given)) {
+  for (const std::string& sentence : unused_options(options, params)) {
     progress.say("note: " + sentence);
   }
   return run_batch(options, params, progress);

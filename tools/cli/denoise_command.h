@@ -23,13 +23,19 @@ struct DenoiseOptions {
   std::string part;     // "I/N", or empty
   bool resume = false;  // leave out what is up to date
   std::optional<double> noise_sigma;
-  uint64_t seed = 1;
+  std::optional<uint64_t> seed;
   std::optional<Metrics> metrics;  // empty: all with a reference, PSNR where noise is added
   bool json = false;
   int32_t threads = 0;
-  int32_t jobs = 1;  // pictures denoised at once
-  int32_t host_memory = kHostMemory;
+  std::optional<int32_t> jobs, host_memory;
+
+  uint64_t used_seed() const { return seed.value_or(1); }
+  int32_t used_jobs() const { return jobs.value_or(1); }  // pictures denoised at once
+  int32_t used_host_memory() const { return host_memory.value_or(kHostMemory); }
 };
+
+// One sentence for each option and parameter that was given and has no effect beside the others.
+std::vector<std::string> unused_options(const DenoiseOptions& options, const Params& params);
 
 Metrics metrics_of(const DenoiseOptions& options);
 

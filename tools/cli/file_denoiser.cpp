@@ -56,7 +56,7 @@ FileDenoiser::FileDenoiser(Engine& engine, const DenoiseOptions& options, const 
     : engine_(engine), options_(options), params_(params), pool_(options.threads) {
   callbacks_.cancel = &cancel_token();
   // Of several pictures at once none has the line for itself.
-  if (options.jobs == 1) {
+  if (options.used_jobs() == 1) {
     callbacks_.progress = [&progress](double fraction) { progress.update(fraction); };
   }
 }
@@ -85,7 +85,7 @@ Picture FileDenoiser::read(const Job& job) const {
     if (picture.image.format.component != Component::kFloat) {
       picture.image = convert(picture.image, Component::kFloat, job.input);
     }
-    add_noise(picture.image, *options_.noise_sigma, options_.seed);
+    add_noise(picture.image, *options_.noise_sigma, options_.used_seed());
   }
   return picture;
 }
@@ -104,7 +104,7 @@ bool FileDenoiser::open_in_bands(const Job& job, Picture& picture) const {
 }
 
 uint64_t FileDenoiser::memory_limit() const {
-  return uint64_t(options_.host_memory) << 20;
+  return uint64_t(options_.used_host_memory()) << 20;
 }
 
 void FileDenoiser::denoise_in_bands(const Job& job, Picture& picture) const {

@@ -40,7 +40,8 @@ int fail(std::string_view reason, int code) {
   return code;
 }
 
-void add_host_memory(CLI::App& app, int32_t& mebibytes) {
+template <typename Mebibytes>
+void add_host_memory(CLI::App& app, Mebibytes& mebibytes) {
   app.add_option("--host-memory", mebibytes,
                  wrapped("Most of the computer's memory for a picture's pixels; larger ones pass "
                          "through in bands of rows, from TIFF to TIFF or PNG; default 1024",

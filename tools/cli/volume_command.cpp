@@ -120,7 +120,7 @@ std::vector<Image> make_noisy(const DenoiseOptions& options, std::vector<Image>&
     if (layers[z].format.component != Component::kFloat) {
       layers[z] = convert(layers[z], Component::kFloat, options.output);
     }
-    add_noise(layers[z], *options.noise_sigma, options.seed + z);
+    add_noise(layers[z], *options.noise_sigma, options.used_seed() + z);
   }
   return clean;
 }
@@ -236,7 +236,7 @@ void report(const DenoiseOptions& options, const Params& params, size_t layers,
 int run_volume(const DenoiseOptions& options, const Params& params) {
   check_options(options);
   ProgressLine progress;
-  for (const std::string& sentence : unused_params(params, options.given)) {
+  for (const std::string& sentence : unused_options(options, params)) {
     progress.say("note: " + sentence);
   }
   progress.start(options.output);
