@@ -130,6 +130,15 @@ class ToneCurves(base.CommandLine):
         first, second = (json.loads(line)["sigma"] for line in lines)
         self.assertTrue(np.allclose(first, second, rtol=0.01), (first, second))
 
+    def test_premultiplied_colours_are_rounded_once(self):
+        """Where the output has straight alpha: few steps of the input would be as few in the result."""
+        values = np.concatenate([scene() * 0.25, np.full((120, 160, 1), 0.25)], axis=2)
+        (self.path / "few.tif").write_bytes(tiff(integers(values, np.uint8), extra_sample=PREMULTIPLIED))
+        self.denoise(*QUICK, "few.tif", "-o", "few.pam")
+        self.assertGreater(len(np.unique(read_pnm(self.path / "few.pam")[..., 0])), 100)
+        self.denoise("--strength", "0", "few.tif", "-o", "same.pam")
+        self.assertLessEqual(len(np.unique(read_pnm(self.path / "same.pam")[..., 0])), 65)
+
     def test_a_sample_that_may_be_no_alpha(self):
         """Near infrared takes no pixel out of the filter, and stays, with added noise, too."""
         colours, near_infrared = integers(scene(), np.uint16), integers(scene(channels=1, seed=6), np.uint16)

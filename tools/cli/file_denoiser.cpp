@@ -137,9 +137,16 @@ void FileDenoiser::decode(const Job& job, Picture& picture) const {
 
 // With added noise no colour is as it stood in the file.
 void FileDenoiser::encode(const Job& job, Picture& picture) const {
-  const Encoding::Kept kept{&picture.native, options_.noise_sigma ? nullptr : &picture.decoded};
-  picture.image = picture.encoding.encode(picture.image, picture.original, picture.extra, kept,
-                                          pool_, job.output);
+  std::optional<Encoding::Kept> kept = {
+      {&picture.native, options_.noise_sigma ? nullptr : &picture.decoded}};
+  Extra extra = picture.extra;
+  // Multiplied by alpha and divided again colours would be rounded twice.
+  if (extra == Extra::kPremultiplied && kind_of_output(job.output) != FileKind::kTiff) {
+    extra = Extra::kAlpha;
+    kept.reset();
+  }
+  picture.image =
+      picture.encoding.encode(picture.image, picture.original, extra, kept, pool_, job.output);
   picture.native = {};
   picture.decoded = {};
 }
