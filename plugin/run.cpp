@@ -209,13 +209,19 @@ JobSubject subject_of(GimpImage* image, const StackLayers& stack) {
           .refusal = [image, layers = stack.layers] { return stack_refusal(image, layers); }};
 }
 
-// The barrier before GIMP, with everything said in the user's language.
+// The barrier before GIMP, with everything said in the user's language. body gets drawables of the
+// image, each once.
 template <typename Body>
-GimpValueArray* guarded(GimpProcedure* procedure, GimpDrawable** drawables, const Body& body) {
+GimpValueArray* guarded(GimpProcedure* procedure, GimpImage* image, GimpDrawable** drawables,
+                        const Body& body) {
   set_translation([](const char* pattern) -> const char* { return _(pattern); });
   const auto count = gimp_core_object_array_get_length(reinterpret_cast<GObject**>(drawables));
   GimpValueArray* values = nullptr;
-  const Status status = guard([&] { values = body(Drawables(drawables, drawables + count)); });
+  const Status status = guard([&] {
+    const Drawables chosen = each_once(Drawables(drawables, drawables + count));
+    const std::string why = stranger_refusal(image, chosen);
+    values = why.empty() ? body(chosen) : answer(procedure, GIMP_PDB_CALLING_ERROR, why);
+  });
   if (status.ok()) return values;
   return answer(procedure, GIMP_PDB_EXECUTION_ERROR, said(status).message());
 }
@@ -224,7 +230,7 @@ GimpValueArray* guarded(GimpProcedure* procedure, GimpDrawable** drawables, cons
 
 GimpValueArray* run_procedure(GimpProcedure* procedure, GimpRunMode run_mode, GimpImage* image,
                               GimpDrawable** drawables, GimpProcedureConfig* config, gpointer) {
-  return guarded(procedure, drawables, [&](const Drawables& chosen) {
+  return guarded(procedure, image, drawables, [&](const Drawables& chosen) {
     if (chosen.empty()) {
       return answer(procedure, GIMP_PDB_CALLING_ERROR, _("There is no layer to denoise."));
     }
@@ -239,7 +245,7 @@ GimpValueArray* run_procedure(GimpProcedure* procedure, GimpRunMode run_mode, Gi
 GimpValueArray* run_stack_procedure(GimpProcedure* procedure, GimpRunMode run_mode,
                                     GimpImage* image, GimpDrawable** drawables,
                                     GimpProcedureConfig* config, gpointer) {
-  return guarded(procedure, drawables, [&](const Drawables& chosen) {
+  return guarded(procedure, image, drawables, [&](const Drawables& chosen) {
     const StackLayers stack = stack_layers(image, chosen);
     if (!stack.refusal.empty()) return answer(procedure, GIMP_PDB_EXECUTION_ERROR, stack.refusal);
     return run({procedure, run_mode, config, stack_defaults()}, [&](Engine& engine) {

@@ -41,6 +41,29 @@ void collect(GimpImage* image, GimpItem* parent, const Drawables& chosen, Drawab
   }
 }
 
+bool is_channel_of(GimpImage* image, GimpDrawable* drawable) {
+  if (GIMP_IS_SELECTION(drawable)) return true;
+  GimpChannel** channels = gimp_image_get_channels(image);
+  bool found = false;
+  for (size_t i = 0; channels != nullptr && channels[i] != nullptr; ++i) {
+    found = found || GIMP_DRAWABLE(channels[i]) == drawable;
+  }
+  g_free(channels);
+  return found;
+}
+
+bool is_in(GimpImage* image, GimpDrawable* drawable) {
+  if (gimp_item_get_image(GIMP_ITEM(drawable)) != image) return false;
+  if (GIMP_IS_LAYER_MASK(drawable)) {
+    GimpLayer* layer = gimp_layer_from_mask(GIMP_LAYER_MASK(drawable));
+    return layer != nullptr && is_in(image, GIMP_DRAWABLE(layer));
+  }
+  if (!GIMP_IS_LAYER(drawable)) return is_channel_of(image, drawable);
+  Drawables found;
+  collect(image, nullptr, {drawable}, found);
+  return !found.empty();
+}
+
 std::string sentence_on(size_t layers, bool selected, GimpItem* group) {
   const int count = static_cast<int>(layers);
   if (selected) {
@@ -82,6 +105,28 @@ std::string stack_refusal(GimpImage* image, const Drawables& layers) {
   collect(image, nullptr, layers, in_order);
   if (in_order != layers) {
     return _("The order of the layers changed while the filter was open: nothing was changed.");
+  }
+  return {};
+}
+
+Drawables each_once(const Drawables& drawables) {
+  Drawables once;
+  for (GimpDrawable* drawable : drawables) {
+    if (std::find(once.begin(), once.end(), drawable) == once.end()) once.push_back(drawable);
+  }
+  return once;
+}
+
+std::string stranger_refusal(GimpImage* image, const Drawables& drawables) {
+  // Most are layers of the image, and one walk finds all of those.
+  Drawables layers;
+  collect(image, nullptr, drawables, layers);
+  for (GimpDrawable* drawable : drawables) {
+    if (std::find(layers.begin(), layers.end(), drawable) != layers.end()) continue;
+    if (!gimp_item_is_valid(GIMP_ITEM(drawable))) return gone_sentence();
+    if (is_in(image, drawable)) continue;
+    return ui::format(_("“%s” is not in this image, so nothing was denoised."),
+                      item_name(GIMP_ITEM(drawable)).c_str());
   }
   return {};
 }

@@ -20,6 +20,13 @@ struct StackLayers {
 // are all layers of the image when it lies in no group.
 StackLayers stack_layers(GimpImage* image, const Drawables& chosen);
 
+// The same drawables, each of them once.
+Drawables each_once(const Drawables& drawables);
+
+// Why a script can't have these denoised: GIMP hands over whatever it is told to, layers of another
+// image among it, and such as were never put into one. Empty when all are in the image.
+std::string stranger_refusal(GimpImage* image, const Drawables& drawables);
+
 // The same drawables: layers from the bottom up, then those that are none.
 Drawables from_the_bottom(GimpImage* image, const Drawables& drawables);
 

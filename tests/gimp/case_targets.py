@@ -6,6 +6,7 @@ from gi.repository import Gegl, Gimp
 from harness import (HEIGHT, QUICK, SUCCESS, WIDTH, add_layer, call, denoise, native_pixels, new_image,
                      noise_left, noisy_picture, set_pixels)
 
+STACK = "plug-in-grainless-denoise-stack"
 REPLACE = Gimp.ChannelOps.REPLACE
 
 
@@ -166,6 +167,35 @@ def check_one_refused_of_two():
     assert np.array_equal(native_pixels(fine), before)
 
 
+def check_strangers():
+    """What a script hands over and the image doesn't have: one sentence, and no pixel of any image changes."""
+    image, another = new_image(), new_image()
+    own, below, foreign = add_layer(image), add_layer(image, seed=2), add_layer(another, name="foreign")
+    add_layer(another, seed=2)
+    loose = Gimp.Layer.new(image, "loose", WIDTH, HEIGHT, Gimp.ImageType.RGB_IMAGE, 100, Gimp.LayerMode.NORMAL)
+    set_pixels(loose, noisy_picture(3))
+    channel = Gimp.Channel.new(image, "channel", WIDTH, HEIGHT, 50, Gegl.Color.new("red"))
+    everything = [own, below, foreign, loose, *another.get_layers()]
+    before = [native_pixels(one).copy() for one in everything]
+    for stranger in (foreign, loose, own.create_mask(Gimp.AddMaskType.WHITE), channel):
+        for drawables in ([stranger], [own, stranger]):
+            for arguments in (QUICK, {"procedure": STACK, "auto_sigma": False}):
+                status, message = call(image, drawables, **arguments)
+                assert status == Gimp.PDBStatusType.CALLING_ERROR, f"{stranger.get_name()}: {status}: {message}"
+                assert "is not in this image" in message and "\n" not in message.strip(), message
+    assert all(np.array_equal(native_pixels(one), old) for one, old in zip(everything, before))
+
+
+def check_twice():
+    """A drawable that a script names twice is denoised once."""
+    image = new_image()
+    layer = add_layer(image)
+    mask = layer.create_mask(Gimp.AddMaskType.WHITE)
+    layer.add_mask(mask)
+    set_pixels(mask, noisy_picture(1), "Y float")
+    assert len(denoise(image, [mask, layer, mask, layer], **QUICK)) == 2
+
+
 def check_nothing_selected():
     image = new_image()
     layer = add_layer(image)
@@ -203,5 +233,7 @@ def cases():
     yield "masks of locked layers are refused", check_locked_mask
     yield "indexed images are refused", check_indexed
     yield "one refused layer stops all before any work", check_one_refused_of_two
+    yield "drawables that are not in the image are refused", check_strangers
+    yield "a drawable named twice is denoised once", check_twice
     yield "nothing selected", check_nothing_selected
     yield "images smaller than a patch", check_tiny
