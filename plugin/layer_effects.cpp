@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include <string>
+#include <vector>
 
 #include "run_support.h"
 #include "ui/text.h"
@@ -50,16 +51,19 @@ size_t effects_on(GimpDrawable* layer) {
   return count;
 }
 
-bool add_effect(GimpDrawable* layer, const Params& params) {
+// Null: GIMP refused it.
+GimpDrawableFilter* add_effect(GimpDrawable* layer, const Params& params) {
   const size_t before = effects_on(layer);
   GimpDrawableFilter* effect = gimp_drawable_filter_new(layer, kOperation, _("Grainless Denoise"));
-  if (effect == nullptr) return false;
+  if (effect == nullptr) return nullptr;
   GObject* config = G_OBJECT(gimp_drawable_filter_get_config(effect));
   for (const ParamSpec& spec : param_specs()) {
     if (is_picture_param(spec)) set_value(config, spec, params);
   }
   gimp_drawable_append_filter(layer, effect);
-  return effects_on(layer) > before;
+  if (effects_on(layer) > before) return effect;
+  gimp_drawable_filter_delete(effect);
+  return nullptr;
 }
 
 }  // namespace
@@ -75,8 +79,15 @@ Status add_effects(GimpImage* image, const Drawables& layers, const Params& para
   std::string why = refusal_of_effect(layers);
   if (!why.empty()) return {ErrorCode::kBadInput, why};
   const UndoGroup undo(image, layers.size() > 1);
+  std::vector<GimpDrawableFilter*> added;
   for (GimpDrawable* layer : layers) {
-    if (add_effect(layer, params)) continue;
+    GimpDrawableFilter* effect = add_effect(layer, params);
+    if (effect != nullptr) {
+      added.push_back(effect);
+      continue;
+    }
+    // All layers get it, or none.
+    for (GimpDrawableFilter* one : added) gimp_drawable_filter_delete(one);
     return {ErrorCode::kBadInput, ui::format(_("GIMP refused to put the effect on “%s”."),
                                              item_name(GIMP_ITEM(layer)).c_str())};
   }

@@ -12,6 +12,7 @@ from gi.repository import Gegl, Gimp, Gio
 from case_formats import PRECISIONS
 from harness import (HEIGHT, QUICK, SIGMA, SUCCESS, WIDTH, WORK, add_layer, call, denoise, files_of_older_versions, get_pixels,
                      load, native_pixels, new_image, noisy_picture, set_pixels)
+from pauses import asked
 
 OPERATION = "grainless:denoise"
 # What the files of tests/compat hold on a picture of add_layer(). A key that joins has its default in older files.
@@ -337,6 +338,19 @@ def check_refused():
     assert not layer.get_filters() and not mask.get_filters()
 
 
+def check_refused_by_gimp():
+    """GIMP refuses the effect on one of three layers: none has it."""
+    for refused in (1, 3):
+        image = new_image()
+        layers = [add_layer(image, seed=seed) for seed in (1, 2, 3)]
+        before = [native_pixels(layer).copy() for layer in layers]
+        with asked("refuse", str(refused)):
+            status, message = call(image, layers, as_effect=True)
+        assert status != SUCCESS and "GIMP refused to put the effect on" in message, message
+        assert not any(layer.get_filters() for layer in layers), [len(layer.get_filters()) for layer in layers]
+        assert all(np.array_equal(native_pixels(layer), old) for layer, old in zip(layers, before))
+
+
 def helpers_of_gimp():
     """The helpers that GIMP itself has started."""
     found = []
@@ -447,5 +461,6 @@ def cases():
     yield "effect, NaN and infinity", check_unusual_values
     yield "effect by the filter's procedure", check_by_the_procedure
     yield "effect, what can have none", check_refused
+    yield "effect, refused by GIMP", check_refused_by_gimp
     yield "effect, a hundred times", check_leaks
     yield "effect, its helper killed in mid-work", check_killed

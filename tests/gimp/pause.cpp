@@ -9,7 +9,7 @@
 //            before its window is made. The file becomes
 //            `reached`, with the process's number in it, and the filter goes on when somebody
 //            deletes that (meanwhile.py).
-//   refuse   "2": GIMP takes the first drawable's new pixels and refuses the second's.
+//   refuse   "2": GIMP takes the first drawable's new pixels, or effect, and refuses the second's.
 //   environment  lines of NAME=VALUE, for filters that start from now on.
 //            GRAINLESS_ODD_CLOCK=SEED among them: to babl, which measures its ways of converting,
 //            each takes a time by chance.
@@ -105,9 +105,9 @@ void stage(const char* name, double value) {
   for (int i = 0; i < kPatience && fs::exists(reached, ignored); ++i) usleep(2000);
 }
 
-int merges = 0, glimpses = 0;
+int merges = 0, glimpses = 0, effects = 0;
 
-int first_refused_merge() {
+int first_refused() {
   const Aside aside_from_here;
   int first = 0;
   return std::ifstream(folder() / "refuse") >> first ? first : INT_MAX;
@@ -227,6 +227,11 @@ unsigned long gimp_procedure_dialog_get_type() {
   return original<unsigned long (*)()>("gimp_procedure_dialog_get_type")();
 }
 
+void gimp_drawable_append_filter(void* drawable, void* filter) {
+  if (++effects >= first_refused()) return;
+  original<void (*)(void*, void*)>("gimp_drawable_append_filter")(drawable, filter);
+}
+
 void* gimp_drawable_get_thumbnail_data(void* drawable, int width, int height, int* actual_width,
                                        int* actual_height, int* bytes) {
   stage("glimpse", ++glimpses);
@@ -237,7 +242,7 @@ void* gimp_drawable_get_thumbnail_data(void* drawable, int width, int height, in
 
 int gimp_drawable_merge_shadow(void* drawable, int undo) {
   stage("merge", ++merges);
-  if (merges >= first_refused_merge()) return 0;
+  if (merges >= first_refused()) return 0;
   return original<int (*)(void*, int)>("gimp_drawable_merge_shadow")(drawable, undo);
 }
 
