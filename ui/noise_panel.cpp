@@ -65,9 +65,10 @@ void NoisePanel::update_button() {
 }
 
 void NoisePanel::update(const Params& params) {
-  const PreviewInfo* info = preview_.model().info();
-  if (version_ != preview_.source().version()) {
+  const PreviewInfo* info = preview_.model().own_info();
+  if (version_ != preview_.source().version() || layer_ != preview_.model().layer()) {
     version_ = preview_.source().version();
+    layer_ = preview_.model().layer();
     asked_ = -1;
     sigma_.clear();
     removed_.clear();

@@ -50,6 +50,7 @@ class NoisePanel {
   Params params_;         // of the last update
   int32_t asked_ = -1;    // the layer whose noise is or was measured
   uint64_t version_ = 0;  // of the preview's pixels that this is about
+  int32_t layer_ = -1;    // that this is about
   bool measuring_ = false;
 };
 

@@ -76,6 +76,7 @@ void PreviewModel::set_layer(int32_t layer, int64_t now) {
   if (found != kept_.end()) {
     picture_ = std::move(found->picture);
     info_ = std::move(found->info);
+    info_layer_ = layer;
     kept_.erase(found);
   }
   changed(now);
@@ -233,7 +234,10 @@ bool PreviewModel::finished(PreviewAnswer answer) {
   }
   error_.clear();
   coarse_ = job.coarse;
-  if (!answer.info.spared || !info_) info_ = std::move(answer.info);
+  if (!answer.info.spared || own_info() == nullptr) {
+    info_ = std::move(answer.info);
+    info_layer_ = job.layer;
+  }
   picture_.add(std::move(answer.piece));
   return true;
 }

@@ -78,6 +78,8 @@ class PreviewModel {
   // How what is shown came about; null when nothing was computed yet. Its seconds are those of all
   // the exact work since the last change, or of the coarse answer.
   const PreviewInfo* info() const { return info_ ? &*info_ : nullptr; }
+  // The same of the layer that shows only: after another was chosen, null until it has a result.
+  const PreviewInfo* own_info() const { return info_layer_ == layer_ ? info() : nullptr; }
   // Why the newest settings gave no result; empty otherwise.
   const std::string& error() const { return error_; }
 
@@ -113,6 +115,7 @@ class PreviewModel {
   bool waiting_ = false;                        // for the job that answers first_change_
   bool coarse_ = false, failed_ = false;
   std::optional<PreviewInfo> info_;
+  int32_t info_layer_ = 0;  // that info_ is about
   std::string error_;
   double exact_sum_ = 0;  // seconds since the last change
 

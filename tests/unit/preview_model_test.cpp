@@ -275,9 +275,13 @@ TEST(PreviewModel, AnotherLayerStartsWithNothing) {
   EXPECT_TRUE(model.busy());
   EXPECT_TRUE(model.picture().empty()) << "the other layer's result";
   EXPECT_NE(model.info(), nullptr);
+  EXPECT_EQ(model.own_info(), nullptr) << "the other layer's noise";
   for (const PreviewJob& job : settle(model, kCard, now)) EXPECT_EQ(job.layer, 3);
   EXPECT_FALSE(model.busy());
   EXPECT_FALSE(model.picture().empty());
+  EXPECT_NE(model.own_info(), nullptr);
+  model.set_layer(0, now);
+  EXPECT_NE(model.own_info(), nullptr) << "is kept with its picture";
 }
 
 TEST(PreviewModel, LayersAreKeptUntilTheSettingsChange) {
