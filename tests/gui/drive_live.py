@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import desktop
-from desktop import click, find_all, wait_for
+from desktop import click, find, find_all, wait_for
 from drive_view import View, xdotool
 from session import PICTURE, Session, items, keys, settings_file
 from steps import main as run
@@ -252,7 +252,7 @@ def the_layer_shown_stays_during_the_work(session):
     window.pick("Device", "Processor")
     window.pick("Quality", "High")
     click(window.widget("button", "OK"))
-    bar = wait_for("the progress", lambda: next(iter(find_all(window.root, "progress bar", lambda name: name == "Progress")), None))
+    bar = wait_for("the progress", lambda: find(window.root, "progress bar", "Progress"))
     wait_for("work on the first layer", lambda: (bar.get_description() or "").startswith("Layer 1 of 2"), 60)
     assert not desktop.is_sensitive(combo), "another layer may be chosen"
     assert window.preview.get_component_iface().grab_focus()
