@@ -15,11 +15,13 @@ namespace {
 constexpr float kLeastStrength = 0.02f;
 
 // Layers of which something was measured, by their numbers. One that is empty, or white for the
-// most part, says nothing of the others.
+// most part, says nothing of the others; one too small to be sure of what it holds says the least
+// that it does.
 std::vector<size_t> telling(const std::vector<NoiseModel>& found) {
   std::vector<size_t> those;
   for (size_t z = 0; z < found.size(); ++z) {
-    if (found[z].confidence != Confidence::kTooSmall) those.push_back(z);
+    const bool nothing = found[z].confidence == Confidence::kTooSmall && found[z].sigma[0][0] == 0;
+    if (!nothing) those.push_back(z);
   }
   return those;
 }

@@ -178,7 +178,11 @@ TEST(Jpeg, IptcJoinsPhotoshopsOtherResources) {
   EXPECT_EQ(kept(digest), digest + resource);
   const std::string own("8BIM\4\4\0\0\0\0\0\2ab", 14);
   EXPECT_EQ(kept(digest + own), digest + own);
-  EXPECT_EQ(kept("no resource"), "no resource" + resource);
+  EXPECT_EQ(kept("no resource"), std::string("no resource\0", 12) + resource);
+  // Each marker holds 64 KiB.
+  const std::string large =
+      "8BIM\4\x26" + std::string(4, '\0') + "\xff\xdc" + std::string(65500, 'x');
+  EXPECT_EQ(kept(large), large + resource);
 }
 
 Exif camera_data(size_t makers_notes) {

@@ -293,17 +293,6 @@ bool holds_iptc(std::span<const uint8_t> resources) {
   return false;
 }
 
-// A TIFF file may have IPTC's records in a tag of their own and a digest of them in Photoshop's.
-std::vector<uint8_t> resources_of(const Metadata& metadata) {
-  std::vector<uint8_t> resources, iptc;
-  for (const TiffBlock& block : metadata.tiff_blocks) {
-    if (block.tag == kPhotoshopTag) resources = block.bytes;
-    if (block.tag == kIptcTag) iptc = iptc_resource(block.bytes);
-  }
-  if (!holds_iptc(resources)) append(resources, iptc);
-  return resources;
-}
-
 struct Marker {
   int number;
   std::vector<uint8_t> bytes;
@@ -341,6 +330,22 @@ std::vector<uint8_t> exif_for_marker(const Metadata& metadata, NoteList& notes) 
 }
 
 // What goes into the file beside the picture; `notes` gets what has no place.
+// A TIFF file may have IPTC's records in a tag of their own and a digest of them in Photoshop's. In
+// one marker where it holds both, as more programs read them.
+std::vector<std::vector<uint8_t>> resources_of(const Metadata& metadata) {
+  std::vector<uint8_t> resources, iptc;
+  for (const TiffBlock& block : metadata.tiff_blocks) {
+    if (block.tag == kPhotoshopTag) resources = block.bytes;
+    if (block.tag == kIptcTag) iptc = iptc_resource(block.bytes);
+  }
+  if (holds_iptc(resources)) return {resources};
+  if (resources.size() % 2 != 0) resources.push_back(0);  // the last one's padding
+  std::vector<uint8_t> both = resources;
+  append(both, iptc);
+  if (fits(kPhotoshop, both)) return {both};
+  return {resources, iptc};
+}
+
 std::vector<Marker> markers_of(const Metadata& metadata, NoteList& notes) {
   std::vector<Marker> markers;
   const auto add = [&](int number, std::string_view head, std::span<const uint8_t> bytes,
@@ -353,7 +358,9 @@ std::vector<Marker> markers_of(const Metadata& metadata, NoteList& notes) {
   };
   add(kExifMarker, kExif, exif_for_marker(metadata, notes), "the camera data (EXIF)");
   add(kExifMarker, kXmp, metadata.xmp, "the description (XMP)");
-  add(kPhotoshopMarker, kPhotoshop, resources_of(metadata), "the description (IPTC)");
+  for (const auto& resources : resources_of(metadata)) {
+    add(kPhotoshopMarker, kPhotoshop, resources, "the description (IPTC)");
+  }
   for (const auto& comment : metadata.jpeg_comments) add(JPEG_COM, "", comment, "the comment");
   return markers;
 }
