@@ -163,8 +163,8 @@ struct NoiseNumbers {
   bool apart[kStackMethods] = {};
   // Layers as they are come nearer to it than those whose motion is followed.
   bool unfollowed[kStackMethods] = {};
-  // Of a stack without strengths: those of the first layers (a bit each) that surely hold far less
-  // than sigma.
+  // Of a stack without strengths: those layers (a bit each) that surely hold far less than most
+  // (calm_layers.h).
   uint32_t calm = 0;
   static_assert(kMostMeasured <= 32);
   // With these, 1 / sigma^2 is the mean of that of the layers: of n layers, weighted by it, the

@@ -9,6 +9,7 @@
 
 #include "engine/boundary/rect.h"
 #include "engine/noise/model.h"
+#include "engine/platform/system.h"
 
 namespace grainless {
 
@@ -19,10 +20,12 @@ template <typename T>
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
-  explicit AlignedBuffer(size_t count)
-      : data_(static_cast<T*>(
-            ::operator new(count * sizeof(T) + kAlignment, std::align_val_t{kAlignment}))),
-        size_(count) {}
+  explicit AlignedBuffer(size_t count) : size_(count) {
+    const size_t bytes = count * sizeof(T) + kAlignment;
+    const std::align_val_t alignment{bytes < kLargePage ? kAlignment : kLargePage};
+    data_ = Memory(static_cast<T*>(::operator new(bytes, alignment)), Free{alignment});
+    if (bytes >= kLargePage) prefer_large_pages(data_.get(), bytes);
+  }
 
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
@@ -32,9 +35,11 @@ class AlignedBuffer {
 
  private:
   struct Free {
-    void operator()(T* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
+    std::align_val_t alignment{kAlignment};
+    void operator()(T* p) const { ::operator delete(p, alignment); }
   };
-  std::unique_ptr<T, Free> data_;
+  using Memory = std::unique_ptr<T, Free>;
+  Memory data_;
   size_t size_ = 0;
 };
 

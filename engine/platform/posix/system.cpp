@@ -2,6 +2,7 @@
 #include "engine/platform/system.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -65,6 +66,12 @@ uint64_t available_memory() {
     std::getline(info, unit);
   }
   return std::numeric_limits<uint64_t>::max();
+}
+
+void prefer_large_pages(void* memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  (void)madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
+#endif
 }
 
 }  // namespace grainless

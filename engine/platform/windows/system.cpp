@@ -92,4 +92,6 @@ uint64_t available_memory() {
                                             : std::numeric_limits<uint64_t>::max();
 }
 
+void prefer_large_pages(void*, size_t) {}
+
 }  // namespace grainless
