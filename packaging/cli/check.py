@@ -64,7 +64,8 @@ def complaints(program, page, script):
 
 
 def main():
-    found = list(complaints(*sys.argv[1:]))
+    # Some of it runs elsewhere.
+    found = list(complaints(*map(os.path.abspath, sys.argv[1:])))
     print("\n".join(found) or "manual page and completion know every option")
     return 1 if found else 0
 

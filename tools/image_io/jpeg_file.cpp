@@ -338,7 +338,7 @@ std::vector<std::vector<uint8_t>> resources_of(const Metadata& metadata) {
     if (block.tag == kPhotoshopTag) resources = block.bytes;
     if (block.tag == kIptcTag) iptc = iptc_resource(block.bytes);
   }
-  if (holds_iptc(resources)) return {resources};
+  if (iptc.empty() || holds_iptc(resources)) return {resources};
   if (resources.size() % 2 != 0) resources.push_back(0);  // the last one's padding
   std::vector<uint8_t> both = resources;
   append(both, iptc);
