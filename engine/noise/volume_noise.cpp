@@ -183,6 +183,24 @@ CornerGain common_gain(std::span<const ConstImage> layers, const std::vector<Sam
 // Where layers stand still the mean of many holds less noise than one that is a little calmer.
 constexpr double kCalm = 0.6, kStillCalm = 0.35;
 
+// Layers of which hardly a pixel is there, a bit each; none where all are such.
+uint32_t invisible_ones(const std::vector<Sample>& samples) {
+  constexpr double kHardly = 0.05;
+  uint32_t bits = 0, all = 0;
+  for (size_t z = 0; z < samples.size(); ++z) {
+    int64_t pixels = 0, invalid = 0;
+    for (const SampleTile& tile : samples[z].tiles) {
+      pixels += static_cast<int64_t>(tile.state.size());
+      invalid += std::count_if(tile.state.begin(), tile.state.end(),
+                               [](uint8_t state) { return (state & kInvalid) != 0; });
+    }
+    all |= uint32_t{1} << z;
+    const auto visible = static_cast<double>(pixels - invalid);
+    if (visible < kHardly * static_cast<double>(pixels)) bits |= uint32_t{1} << z;
+  }
+  return bits == all ? 0 : bits;
+}
+
 void leave_out(uint32_t layers, std::vector<NoiseModel>& found, std::vector<Sample>& samples) {
   for (size_t z = found.size(); z-- > 0;) {
     if ((layers >> z & 1) == 0) continue;
@@ -216,7 +234,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
     return different;
   }
   const CalmLayers calm(found, samples, pool);
-  if (all) leave_out(calm.bits(kStillCalm), found, samples);
+  leave_out(invisible_ones(samples) | (all ? calm.bits(kStillCalm) : 0), found, samples);
   leave_out_mute(found, samples);
   double most = most_agreed(found);
   const auto disagrees = [&](const NoiseModel& noise) { return noise.sigma[0][0] > most; };
@@ -244,6 +262,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
   mean.corners = corners;
   const bool still = mean.still || mean.between.known;
   mean.calm = calm.bits(still ? kStillCalm : kCalm);
+  if (still) mean.calm |= calm.bits_by_others(kStillCalm);
   return mean;
 }
 

@@ -532,6 +532,18 @@ TEST(ContractRange, AgreesWithTheCpuBeyondWhite) {
   }
 }
 
+// What a device makes of a whole picture, without falling back.
+TestImage result_on(Engine& engine, const std::string& device, Params params,
+                    const NoiseModel& noise, const TestImage& image) {
+  TestImage result(image.format, image.width, image.height);
+  params.device = device;
+  Report report;
+  const Status status = engine.denoise(params, noise, image.view(), result.target(), {}, report);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(report.fallbacks.empty());
+  return result;
+}
+
 // Compared in the picture's own unit.
 void expect_the_same(const TestImage& here, const TestImage& cpu, float unit) {
   const auto in_steps = [&](const TestImage& image) {
@@ -576,21 +588,14 @@ TEST(ContractUnits, AgreesWithTheCpuInLargeUnits) {
       NoiseModel noise;
       ASSERT_TRUE(engine.noise_for(params, image.view(), {}, noise, nullptr).ok());
       noise.sigma[0][0] = 12 * unit;
-      const auto result_on = [&](const std::string& device) {
-        TestImage result(image.format, image.width, image.height);
-        params.device = device;
-        Report report;
-        const Status status =
-            engine.denoise(params, noise, image.view(), result.target(), {}, report);
-        EXPECT_TRUE(status.ok()) << status.message();
-        EXPECT_TRUE(report.fallbacks.empty());
-        return result;
+      const auto on = [&](const std::string& device) {
+        return result_on(engine, device, params, noise, image);
       };
       SCOPED_TRACE(
           (settings.empty() ? "bm3d" : std::string(settings[0].first) + settings[0].second) +
           ", unit " + std::to_string(unit));
-      const TestImage here = result_on(g_device);
-      expect_the_same(here, result_on("cpu"), unit);
+      const TestImage here = on(g_device);
+      expect_the_same(here, on("cpu"), unit);
       EXPECT_GT(test::largest_difference(here, image) / unit, 5.0f);
     }
   }
@@ -601,15 +606,9 @@ TestImage denoised_on(const std::string& device, Engine& engine, Params params,
                       const TestImage& image, double sigma) {
   params.auto_sigma = false;
   params.sigma = sigma;
-  params.device = device;
   NoiseModel noise;
   EXPECT_TRUE(engine.noise_for(params, image.view(), {}, noise, nullptr).ok());
-  TestImage result(image.format, image.width, image.height);
-  Report report;
-  const Status status = engine.denoise(params, noise, image.view(), result.target(), {}, report);
-  EXPECT_TRUE(status.ok()) << status.message();
-  EXPECT_TRUE(report.fallbacks.empty());
-  return result;
+  return result_on(engine, device, params, noise, image);
 }
 
 // So weak noise of so wide a range that one step of the distance takes more than all powers of two
@@ -728,17 +727,10 @@ TEST(ContractNeutral, AgreesWithTheCpuAndStaysNeutral) {
         params.method = static_cast<int32_t>(row.method);
         params.auto_sigma = false;
         ASSERT_TRUE(set_param(params, "quality", quality).ok());
-        const auto result_on = [&](const std::string& device) {
-          TestImage result(image.format, image.width, image.height);
-          params.device = device;
-          Report report;
-          const Status status =
-              engine.denoise(params, noise, image.view(), result.target(), {}, report);
-          EXPECT_TRUE(status.ok()) << status.message();
-          EXPECT_TRUE(report.fallbacks.empty());
-          return result;
+        const auto on = [&](const std::string& device) {
+          return result_on(engine, device, params, noise, image);
         };
-        const TestImage here = result_on(g_device), cpu = result_on("cpu");
+        const TestImage here = on(g_device), cpu = on("cpu");
         EXPECT_GE(test::psnr(here, cpu), 80.0) << row.choice.id << ' ' << quality;
         EXPECT_LE(test::largest_difference(here, cpu), 1.0f);
         EXPECT_GT(test::largest_difference(here, image), 5.0f) << row.choice.id << ' ' << quality;

@@ -141,6 +141,7 @@ TEST(Jpeg, WhatFollowsThePictureIsSaidToBeLeftOut) {
     return read_image(path).notes;
   };
   EXPECT_TRUE(notes_with(20000, {}).empty());
+  EXPECT_TRUE(notes_with(0, {'\r', '\n'}).empty());
   for (const size_t padding : {0, 1, 20000}) {
     const std::vector<std::string> notes = notes_with(padding, alone);
     ASSERT_EQ(notes.size(), 1u) << padding;

@@ -106,9 +106,9 @@ TEST(LayerStrengths, MotionHidesInTheNoisiestLayersNoise) {
   EXPECT_FALSE(follows_motion(noise));
 }
 
-// Which of these layers are calm, a bit each, where only the first ones are sure of their noise.
-uint32_t calm_of(const std::vector<TestImage>& layers, const std::vector<float>& sigma,
-                 size_t sure) {
+// Layers of which only the first ones are sure of their noise.
+CalmLayers layers_with(const std::vector<TestImage>& layers, const std::vector<float>& sigma,
+                       size_t sure) {
   ThreadPool pool(2);
   std::vector<NoiseModel> models;
   std::vector<Sample> samples;
@@ -117,14 +117,21 @@ uint32_t calm_of(const std::vector<TestImage>& layers, const std::vector<float>&
         found(sigma[z], sigma[z], z < sure ? Confidence::kMeasured : Confidence::kUnsure));
     samples.push_back(take_sample(layers[z].view(), pool, {}));
   }
-  return CalmLayers(models, samples, pool).bits(0.35);
+  return CalmLayers(models, samples, pool);
+}
+
+// Which of them are calm, a bit each.
+uint32_t calm_of(const std::vector<TestImage>& layers, const std::vector<float>& sigma,
+                 size_t sure) {
+  return layers_with(layers, sigma, sure).bits(0.35);
 }
 
 TEST(CalmLayers, WhatLayersDifferByLeavesNoRoomForMoreNoise) {
   const std::vector<TestImage> layers = layers_of({12, 12, 12, 1}, {Component::kFloat, 3});
   EXPECT_EQ(calm_of(layers, {12, 12, 12, 1}, 4), 8u) << "sure of it";
   EXPECT_EQ(calm_of(layers, {12, 12, 12, 8}, 3), 8u) << "not sure";
-  EXPECT_EQ(calm_of(layers, {12, 12, 12, 8}, 1), 0u) << "most aren't sure";
+  EXPECT_EQ(calm_of(layers, {12, 12, 12, 8}, 1), 8u) << "one sure layer is enough";
+  EXPECT_EQ(calm_of(layers, {12, 12, 12, 8}, 0), 0u) << "none is sure";
 }
 
 TEST(CalmLayers, AsNoisyOnesAndCopiesAreNone) {
@@ -132,6 +139,28 @@ TEST(CalmLayers, AsNoisyOnesAndCopiesAreNone) {
   EXPECT_EQ(calm_of(layers, {12, 12, 12, 2}, 3), 0u);
   layers[3] = layers[0];
   EXPECT_EQ(calm_of(layers, {12, 12, 12, 2}, 3), 0u);
+}
+
+TEST(CalmLayers, OfStillOnesTheOthersTellWithoutASureOne) {
+  const auto calm = [](const std::vector<TestImage>& layers) {
+    return layers_with(layers, {1, 1, 1, 1, 1, 1}, 0).bits_by_others(0.35);
+  };
+  constexpr PixelFormat kExact{Component::kFloat, 3};
+  EXPECT_EQ(calm(layers_of({0, 12, 12, 12, 12}, kExact)), 1u);
+  EXPECT_EQ(calm(layers_of({12, 12, 12, 12, 3}, kExact)), 16u);
+  std::vector<TestImage> layers = layers_of({12, 12, 12, 12, 12, 12}, kExact);
+  EXPECT_EQ(calm(layers), 0u);
+  TestImage between = layers[2];  // as a program puts a frame between two
+  for (int32_t y = 0; y < between.height; ++y) {
+    for (int32_t x = 0; x < between.width; ++x) {
+      for (int32_t c = 0; c < 3; ++c) {
+        between.set(x, y, c, 0.5f * (layers[1].get(x, y, c) + layers[3].get(x, y, c)));
+      }
+    }
+  }
+  layers[2] = between;
+  layers[5] = layers[0];
+  EXPECT_EQ(calm(layers), 0u) << "one between two others, and a copy";
 }
 
 }  // namespace

@@ -136,19 +136,22 @@ void read_header(Reader& reader, const InputFile& file) {
 }
 
 // Padding is none.
-bool is_content(uint8_t byte) {
-  return byte != 0 && byte != 0xff;
+int64_t content_of(std::span<const uint8_t> bytes) {
+  return std::count_if(bytes.begin(), bytes.end(),
+                       [](uint8_t byte) { return byte != 0 && byte != 0xff; });
 }
 
-// Whether anything stands behind the picture's end: from what libjpeg has not used of its buffer.
+// Whether a picture or the like stands behind the picture's end, from what libjpeg has not used of
+// its buffer: more than the end of a line that some program has put there.
 bool is_followed(const jpeg_source_mgr& source, FILE* stream) {
-  const uint8_t* held = source.next_input_byte;
-  if (std::any_of(held, held + source.bytes_in_buffer, is_content)) return true;
+  constexpr int64_t kLeast = 64;
+  int64_t content = content_of({source.next_input_byte, source.bytes_in_buffer});
   uint8_t bytes[4096];
-  while (const size_t got = std::fread(bytes, 1, sizeof bytes, stream)) {
-    if (std::any_of(bytes, bytes + got, is_content)) return true;
+  size_t got = 0;
+  while (content < kLeast && (got = std::fread(bytes, 1, sizeof bytes, stream)) > 0) {
+    content += content_of({bytes, got});
   }
-  return false;
+  return content >= kLeast;
 }
 
 void read_pixels(Reader& reader, const InputFile& file, Image& image, const CancelToken* cancel) {
@@ -329,7 +332,6 @@ std::vector<uint8_t> exif_for_marker(const Metadata& metadata, NoteList& notes) 
   return upright(metadata);
 }
 
-// What goes into the file beside the picture; `notes` gets what has no place.
 // A TIFF file may have IPTC's records in a tag of their own and a digest of them in Photoshop's. In
 // one marker where it holds both, as more programs read them.
 std::vector<std::vector<uint8_t>> resources_of(const Metadata& metadata) {
@@ -346,6 +348,7 @@ std::vector<std::vector<uint8_t>> resources_of(const Metadata& metadata) {
   return {resources, iptc};
 }
 
+// What goes into the file beside the picture; `notes` gets what has no place.
 std::vector<Marker> markers_of(const Metadata& metadata, NoteList& notes) {
   std::vector<Marker> markers;
   const auto add = [&](int number, std::string_view head, std::span<const uint8_t> bytes,
