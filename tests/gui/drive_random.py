@@ -244,11 +244,18 @@ class Dialog(Live):
             self.leave("Cancel")
             assert self.session.ask("state")["all"] == before, "Cancel changed pixels"
 
+    def only_rounded(self):
+        """GIMP 3.0 merges by way of RGBA, which rounds grey floats (of any plug-in) wherever the selection's bounds reach; and
+        a copy of the image has its selection in narrower bounds."""
+        picture = self.picture_in_gimp
+        if (picture.base, picture.kind) == ("RGB", "layer") or not picture.precision.startswith("FLOAT"):
+            return False
+        return self.session.ask("off_from_expected", str(self.session.work / "expected")) < 1e-6
 
     def expect_pixels(self, before, answer):
         """Those of the filter without a dialog; else what they are instead."""
         after = self.session.ask("state")["all"]
-        if after == answer["all"]:
+        if after == answer["all"] or self.only_rounded():
             return
         again = self.session.ask("state")["all"]
         what = "the old ones" if after == before else "others"

@@ -26,9 +26,20 @@ def random_choices(name):
     return found
 
 
+def values_of(one):
+    """In linear light."""
+    area = Gegl.Rectangle.new(0, 0, one.get_width(), one.get_height())  # noqa: F821
+    return np.frombuffer(one.get_buffer().get(area, 1.0, "RGBA double", Gegl.AbyssPolicy.NONE))  # noqa: F821
+
+
+def off_from_expected(path):
+    """The largest difference of the layers from what random_expected() left at path."""
+    return max(float(np.abs(values_of(one) - np.load(f"{path}{index}.npy")).max()) for index, one in enumerate(layers))  # noqa: F821
+
+
 def random_expected(name, settings, path):
     """What the filter makes of a copy of the image without its dialog: its status, and each layer's fingerprint; the layers'
-    pixels as 8-bit RGB with alpha go to path and a number."""
+    pixels as 8-bit RGB with alpha go to path and a number, their values to that and ".npy"."""
     global layer, layers
     image = layer.get_image()
     copy = image.duplicate()
@@ -45,6 +56,7 @@ def random_expected(name, settings, path):
             area = Gegl.Rectangle.new(0, 0, one.get_width(), one.get_height())  # noqa: F821
             data = one.get_buffer().get(area, 1.0, "R'G'B'A u8", Gegl.AbyssPolicy.NONE)  # noqa: F821
             pathlib.Path(f"{path}{index}").write_bytes(data)  # noqa: F821
+            np.save(f"{path}{index}.npy", values_of(one))  # noqa: F821
     finally:
         layers, layer = originals, originals[0]
         copy.delete()
