@@ -3,7 +3,9 @@
 """Runs the cases in a real GIMP without a display: run.py GIMP_ENV BUILD_DIR PLUG_IN_DIR PAUSE_LIBRARY [CLI]
 
 Installs the build into a stage of its own, so that the cases see what a user would get, and prints TAP. Complaints of
-GLib, GTK or GIMP that name the filter fail the run. GRAINLESS_CASES=TEXT runs only the cases that have it in their names.
+GLib, GTK or GIMP that name the filter fail the run. GRAINLESS_CASES=TEXT runs only the cases that have it in their names,
+GRAINLESS_CASE_FILES="stack faults" only those of case_stack.py and case_faults.py. $GRAINLESS_CLOCK_LIBRARY (clock.cpp) is
+loaded into GIMP and its plug-ins.
 """
 import fcntl
 import itertools
@@ -72,8 +74,9 @@ def main():
                        GRAINLESS_CLI=sys.argv[5] if len(sys.argv) > 5 else "",
                        GRAINLESS_REPORT=str(work / "report.jsonl"), GRAINLESS_TEST_PLUG_INS=str(plug_ins),
                        **add_meanwhile(plug_ins, work, pause))
+    preloaded = ":".join(filter(None, [pause, os.environ.get("GRAINLESS_CLOCK_LIBRARY")]))
     script = f"exec(open({str(HERE / 'cases.py')!r}).read())"
-    run = subprocess.run([gimp_env, work / "profile", plug_ins, "env", f"LD_PRELOAD={pause}", "gimp-console", "-i",
+    run = subprocess.run([gimp_env, work / "profile", plug_ins, "env", f"LD_PRELOAD={preloaded}", "gimp-console", "-i",
                           "--batch-interpreter=python-fu-eval", "-b", script, "--quit"],
                          env=environment, capture_output=True, text=True, errors="replace", check=False)
     sys.stderr.write(run.stdout + run.stderr)
