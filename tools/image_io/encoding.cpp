@@ -5,13 +5,12 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
 
-#include "engine/boundary/pixel_math.h"
 #include "icc_curves.h"
 #include "image_file.h"
 #include "png_coding.h"
+#include "sample.h"
 
 namespace grainless::tools {
 namespace {
@@ -59,50 +58,6 @@ class Levels {
   std::vector<float> values_, bounds_;
   std::vector<int32_t> first_;  // level at which each bucket begins
 };
-
-template <typename Sample>
-Sample load_as(const uint8_t* from) {
-  Sample sample;
-  std::memcpy(&sample, from, sizeof sample);
-  return sample;
-}
-
-double load(const uint8_t* from, Component component) {
-  switch (component) {
-    case Component::kU8:
-      return *from / 255.0;
-    case Component::kU16:
-      return load_as<uint16_t>(from) / 65535.0;
-    case Component::kHalf:
-      return float_from_half(load_as<uint16_t>(from));
-    case Component::kFloat:
-      break;
-  }
-  return load_as<float>(from);
-}
-
-void store(uint8_t* to, Component component, double value) {
-  const double unit = value > 0 ? std::min(value, 1.0) : 0.0;
-  switch (component) {
-    case Component::kU8:
-      *to = static_cast<uint8_t>(unit * 255 + 0.5);
-      return;
-    case Component::kU16: {
-      const auto sample = static_cast<uint16_t>(unit * 65535 + 0.5);
-      std::memcpy(to, &sample, sizeof sample);
-      return;
-    }
-    case Component::kHalf: {
-      const uint16_t sample = half_from_float(static_cast<float>(value));
-      std::memcpy(to, &sample, sizeof sample);
-      return;
-    }
-    case Component::kFloat:
-      break;
-  }
-  const auto sample = static_cast<float>(value);
-  std::memcpy(to, &sample, sizeof sample);
-}
 
 bool is_integer(Component component) {
   return component == Component::kU8 || component == Component::kU16;
@@ -203,7 +158,7 @@ void Encoding::decode_row(const Row& row, const uint8_t* native, float* to) cons
   const auto step = static_cast<size_t>(row.format.component_bytes());
   for (int32_t x = 0; x < row.pixels; ++x, native += row.format.pixel_bytes()) {
     double alpha = 1;
-    if (has_alpha) alpha = load(native + colours * step, component);
+    if (has_alpha) alpha = load_sample(native + colours * step, component);
     const double divisor = row.extra == Extra::kPremultiplied && alpha > 0 ? alpha : 1;
     for (int32_t c = 0; c < colours; ++c) {
       const uint8_t* sample = native + c * step;
@@ -211,7 +166,7 @@ void Encoding::decode_row(const Row& row, const uint8_t* native, float* to) cons
         const int32_t level = component == Component::kU8 ? *sample : load_as<uint16_t>(sample);
         *to++ = tables_->of(component, c)->value(level);
       } else {
-        *to++ = static_cast<float>(perceptual_of(c, load(sample, component) / divisor));
+        *to++ = static_cast<float>(perceptual_of(c, load_sample(sample, component) / divisor));
       }
     }
     if (row.format.has_alpha()) *to++ = static_cast<float>(alpha);
@@ -234,12 +189,12 @@ void Encoding::encode_row(const Row& row, const float* result, const uint8_t* na
       if (kept) {
         std::memcpy(to, native + at * step, step);
       } else if (c == colours) {
-        store(to, component, alpha);
+        store_sample(to, component, alpha);
       } else if (is_integer(component) && factor == 1 && tables_ != nullptr) {
         const int32_t most = component == Component::kU8 ? 255 : 65535;
-        store(to, component, 1.0 * tables_->of(component, c)->nearest(result[c]) / most);
+        store_sample(to, component, 1.0 * tables_->of(component, c)->nearest(result[c]) / most);
       } else {
-        store(to, component, sample_of(c, result[c]) * factor);
+        store_sample(to, component, sample_of(c, result[c]) * factor);
       }
     }
   }

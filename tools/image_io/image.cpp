@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "image.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <new>
 
-#include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
 #include "engine/platform/system.h"
+#include "sample.h"
 
 namespace grainless::tools {
 namespace {
@@ -20,56 +17,6 @@ constexpr int64_t kMostPixels = int64_t{1} << 31;
                          const std::string& why) {
   throw Error(ErrorCode::kBadInput, "'" + what + "' of " + std::to_string(width) + " x " +
                                         std::to_string(height) + " pixels " + why);
-}
-
-double load(const uint8_t* from, Component component) {
-  switch (component) {
-    case Component::kU8:
-      return *from / 255.0;
-    case Component::kU16: {
-      uint16_t value;
-      std::memcpy(&value, from, sizeof value);
-      return value / 65535.0;
-    }
-    case Component::kHalf: {
-      uint16_t value;
-      std::memcpy(&value, from, sizeof value);
-      return float_from_half(value);
-    }
-    case Component::kFloat:
-      break;
-  }
-  float value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-template <typename Integer>
-Integer rounded(double value) {
-  constexpr double kMax = std::numeric_limits<Integer>::max();
-  return value > 0 ? static_cast<Integer>(std::min(value, 1.0) * kMax + 0.5) : Integer{0};
-}
-
-void store(uint8_t* to, Component component, double value) {
-  switch (component) {
-    case Component::kU8:
-      *to = rounded<uint8_t>(value);
-      return;
-    case Component::kU16: {
-      const uint16_t sample = rounded<uint16_t>(value);
-      std::memcpy(to, &sample, sizeof sample);
-      return;
-    }
-    case Component::kHalf: {
-      const uint16_t sample = half_from_float(static_cast<float>(value));
-      std::memcpy(to, &sample, sizeof sample);
-      return;
-    }
-    case Component::kFloat:
-      break;
-  }
-  const float sample = static_cast<float>(value);
-  std::memcpy(to, &sample, sizeof sample);
 }
 
 }  // namespace
@@ -112,8 +59,8 @@ Image convert(const Image& image, Component component, const std::string& what) 
   const size_t result_step = size_t(format.component_bytes());
   const size_t count = image.bytes() / step;
   for (size_t i = 0; i < count; ++i) {
-    store(result.pixels.get() + i * result_step, component,
-          load(image.pixels.get() + i * step, image.format.component));
+    store_sample(result.pixels.get() + i * result_step, component,
+                 load_sample(image.pixels.get() + i * step, image.format.component));
   }
   return result;
 }
@@ -127,10 +74,10 @@ void unpremultiply(Image& image) {
   const size_t colours = size_t(image.format.colours());
   uint8_t* pixel = image.pixels.get();
   for (size_t i = 0; i < image.bytes() / pixel_step; ++i, pixel += pixel_step) {
-    const double alpha = load(pixel + colours * step, component);
+    const double alpha = load_sample(pixel + colours * step, component);
     if (!(alpha > 0)) continue;
     for (size_t c = 0; c < colours; ++c) {
-      store(pixel + c * step, component, load(pixel + c * step, component) / alpha);
+      store_sample(pixel + c * step, component, load_sample(pixel + c * step, component) / alpha);
     }
   }
 }

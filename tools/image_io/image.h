@@ -23,7 +23,6 @@ struct Resolution {
   bool metric = true;
 };
 
-// What is carried from input to output as far as the output's format has a place for it.
 // A text chunk: Latin-1, or UTF-8 (international) with what goes with that.
 struct PngText {
   std::string key, text;
@@ -46,6 +45,7 @@ struct TiffBlock {
   bool operator==(const TiffBlock&) const = default;
 };
 
+// What is carried from input to output as far as the output's format has a place for it.
 struct Metadata {
   std::vector<uint8_t> icc_profile;
   std::string icc_name = "ICC profile";
