@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// How a host follows and ends a long call.
 #pragma once
 
 #include <atomic>
@@ -16,10 +17,10 @@ class CancelToken {
   std::atomic<bool> flag_{false};
 };
 
-// What a long call reports to and asks of its host. Both may be called from worker threads.
+// What a long call asks its host and reports to it, from any of its threads.
 struct Callbacks {
   const CancelToken* cancel = nullptr;
-  std::function<void(double fraction)> progress;  // 0..1, never falling
+  std::function<void(double fraction)> progress;  // 0..1, never decreasing
 
   bool cancelled() const { return cancel != nullptr && cancel->cancelled(); }
   void report(double fraction) const {

@@ -15,19 +15,20 @@
 namespace grainless {
 
 struct Params {
-  int32_t method = 0;      // Method
-  int32_t quality = 1;     // Quality
-  bool auto_sigma = true;  // estimate sigma from the image
-  int32_t noise = 0;       // NoiseKind: what is looked for
-  double sigma = 10.0;     // noise standard deviation, 8-bit steps of the perceptual encoding
-  double strength = 100.0;
-  double luma = 100.0;
-  double chroma = 100.0;
-  double shadows = 100.0;     // of the noise in dark tones (tone_strength.h)
-  double highlights = 100.0;  // of the noise in bright tones
-  double detail = 0.0;
-  int32_t impulse = 1;  // ImpulseWay: single pixels that stand out
-  int32_t search = 0;   // 0: by method and quality
+  int32_t method = 0;         // Method
+  int32_t quality = 1;        // Quality
+  bool auto_sigma = true;     // estimate sigma from the image
+  int32_t noise = 0;          // NoiseKind: what is looked for
+  double sigma = 10.0;        // noise standard deviation, 8-bit steps of the perceptual encoding
+  double strength = 100.0;    // per cent, of sigma
+  double luma = 100.0;        // per cent, of the noise in lightness
+  double chroma = 100.0;      // per cent, of the noise in colour
+  double shadows = 100.0;     // per cent, of the noise in dark tones (tone_strength.h)
+  double highlights = 100.0;  // per cent, of the noise in bright tones
+  double detail = 0.0;        // per cent of the removed luma that comes back
+  int32_t impulse = 1;        // ImpulseWay: single pixels that stand out
+  // Pixels (group: patches); 0: by method, quality and noise.
+  int32_t search = 0;
   int32_t patch = 0;
   int32_t step = 0;
   int32_t group = 0;
@@ -39,7 +40,7 @@ struct Params {
   int32_t scales = 0;     // levels of resolution; 0: by the noise
   int32_t depth = 0;      // of a stack: layers searched before and after each one; 0: no stack
   std::string device = "auto";
-  int32_t memory = 0;
+  int32_t memory = 0;  // MiB of a card; 0: all that is free, less a reserve
 
   bool operator==(const Params&) const = default;
 };
@@ -65,7 +66,7 @@ struct ParamSpec {
   std::span<const Choice> choices = {};       // kChoice
   ParamGroup group = ParamGroup::kMain;
   const char* label = nullptr;    // marked for translation, with its mnemonic
-  const char* tooltip = nullptr;  // plain words first, the field's term after
+  const char* tooltip = nullptr;  // in plain words first, then the term of the field
 };
 
 std::span<const ParamSpec> param_specs();
@@ -84,8 +85,8 @@ Status validate(const Params& params);
 // Automatic BM3D over a stack of layers: depth is not 0.
 Params stack_defaults();
 
-// Whether the parameter belongs to the filter for stacks, which has no Shapiro-Wilk, or to the one
-// for pictures.
+// Whether the filter for stacks, which has no Shapiro-Wilk, or the one for pictures has this
+// parameter. Most belong to both.
 bool is_stack_param(const ParamSpec& spec);
 bool is_picture_param(const ParamSpec& spec);
 
