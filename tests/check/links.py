@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every link of a page leads to a file of the project, and to a heading of it: links.py ROOT
+"""Every link of a Markdown page leads to a file of the project, and to a heading of it: links.py ROOT
 
-Pages are the Markdown files and the manual. Addresses of the web are left alone."""
+Addresses of the web are left alone. The manual's own links are checked by docs/manual/check.py."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ import sys
 
 
 def pages(root):
-    return [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("docs/**/*.html"), *root.glob("tools/bench/*.md")]
+    return [*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("tools/bench/*.md")]
 
 
 def anchors(text, page):
@@ -21,16 +21,15 @@ def anchors(text, page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def links(text, page):
-    pattern = r'\b(?:href|src)="([^"]+)"' if page.suffix == ".html" else r"\]\(([^)\s]+)\)"
-    return [link for link in re.findall(pattern, text) if not re.match(r"[a-z]+:", link)]
+def links(text):
+    return [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:", link)]
 
 
 def broken(root):
     found = []
     for page in pages(root):
         text = page.read_text(encoding="utf-8")
-        for link in links(text, page):
+        for link in links(text):
             path, _, anchor = link.partition("#")
             target = page.parent / path if path else page
             if not target.exists():
