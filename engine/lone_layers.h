@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Layers of a stack that show next to nothing that others do: slides, exposures in a row, frames
-// between which the scene changes; and layers that hold far less noise than the others. There is
-// nothing to average, and one number for the noise of all serves none of them: each is a picture of
+// Layers of a stack that have next to nothing in common with others: slides, exposures in a row,
+// frames between which the scene changes; and layers with far less noise than the others. There is
+// nothing to average, and one number for the noise of all fits none of them: each is a picture of
 // its own, with its own noise.
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace grainless {
 
-// The noise of a picture of its own.
+// Measures the noise of a layer as a picture of its own.
 using MeasureLayer = std::function<NoiseModel(const ConstImage& layer)>;
 
-// Sets noise.lone of whole layers, which are all, by parts of each and of all others; what is known
-// of the stack's noise and motion tells what shows the same.
+// Sets noise.lone by comparing parts of each layer with all others. `layers` are all of the stack,
+// each whole. The stack's noise and motion, which must be set, decide what shows the same.
 void find_lone_layers(std::span<const ConstImage> layers, ThreadPool& pool,
                       const Callbacks& callbacks, const MeasureLayer& measure, NoiseModel& noise);
 

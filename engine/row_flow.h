@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reads and writes a picture while the engine computes.
 #pragma once
 
 #include <chrono>
@@ -12,27 +13,27 @@
 
 namespace grainless {
 
-// The host's side of a PixelFlow: between its thread, which brings a picture's rows and takes the
-// new ones away, and the engine's, which wait for rows and finish tiles in any order. The new rows
-// go in bands, cut at multiples of band_rows from the image's first row.
+// The host's side of a PixelFlow, between the host's thread, which reads the rows of a picture and
+// writes the new ones, and the engine's threads, which wait for rows and finish tiles in any order.
+// New rows are handed out in bands, cut at multiples of band_rows from the image's first row.
 class RowFlow {
  public:
   RowFlow(const Rect& target, int32_t band_rows);
 
-  // What the engine is given; it calls this object.
+  // To be passed to the engine; it calls this object.
   PixelFlow engine_side();
 
-  // All rows of the source above row `end` are there.
+  // All rows of the source above row `end` have been read.
   void arrived(int32_t end);
-  // No more rows will come: whoever waits for one is sent away with kCancelled.
+  // No more rows will be read: whoever waits for one gets kCancelled.
   void stop();
   // Nothing more will be finished.
   void ended();
 
-  // The next band, of those that are finished, that nobody has taken; waits for one, or for
-  // ended(), for that time.
+  // The next finished band that nobody has taken. Waits for one, or for ended(), but no longer than
+  // `time`.
   std::optional<Rect> take_finished(std::chrono::milliseconds time);
-  // The next one, finished or not; none when all are taken.
+  // The next band, finished or not; none when all are taken.
   std::optional<Rect> take_any();
 
  private:

@@ -11,16 +11,16 @@
 
 namespace grainless {
 
-// Layers that gain nothing by others, as which shows nearly the same at the stack's noise may show
-// something else: those that surely hold less than this share of what the sure ones do.
+// Finds the layers that surely hold less than a share of the noise that the sure layers hold. Other
+// layers add nothing to them, and what seems alike under the stack's noise may differ under theirs.
 class CalmLayers {
  public:
   CalmLayers(const std::vector<NoiseModel>& found, const std::vector<Sample>& samples,
              ThreadPool& pool);
 
-  uint32_t bits(double share) const;  // a bit each
-  // The same of layers that stand still, of which not all are sure: by what they differ by, where
-  // the share is that of their mean variance's root.
+  uint32_t bits(double share) const;  // a bit for each layer
+  // The same for still layers of which not all are sure, from their differences. There the share is
+  // of the root of their mean variance.
   uint32_t bits_by_others(double share) const;
 
  private:
@@ -31,12 +31,12 @@ class CalmLayers {
   bool holds_less(size_t z, double share) const;
 
   std::vector<NoiseModel> found_;
-  std::vector<double> apart_;  // mean square of what each two differ by, where not all are sure
-  // Of layers that aren't sure: what their flat blocks show, which is no less than their noise, and
-  // the most that what they differ by from sure ones leaves for their variance.
+  std::vector<double> apart_;  // mean squared difference of each two layers, where not all are sure
+  // For layers that aren't sure: what their flat blocks show, which is at least their noise, and
+  // the largest variance that their differences from sure layers allow.
   std::vector<double> flat_, bound_;
   double sigma_ = 0;  // of the sure layers
-  double usual_ = 0;  // what their flat blocks show, where they are most
+  double usual_ = 0;  // what the sure layers' flat blocks show, where most are sure
 };
 
 }  // namespace grainless

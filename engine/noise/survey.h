@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a measurement needs of a picture that is too large for memory, gathered while it passes by
+// Collects what a measurement needs from a picture that is too large for memory, while it is read
 // in bands of rows.
 #pragma once
 
@@ -15,19 +15,19 @@ namespace grainless {
 
 class Survey {
  public:
-  // A band holds so many rows before and after those that are told, where the picture has them.
+  // A band must hold this many rows before and after first..end-1, where the picture has them.
   static constexpr int32_t kMargin = 1;
 
   Survey(const Params& params, PixelFormat format, int32_t width, int32_t height);
 
-  // Whether add() looks at anything: else no band need pass.
+  // Whether add() looks at anything; else no band need be added.
   bool looks_at_pixels() const { return has_range(format_) || !tiles_.empty(); }
 
-  // The band's rows first..end-1. Every row of the picture comes once, in any order; a band has the
-  // picture's width.
+  // Adds the rows first..end-1 of the band, which has the picture's width. Each row of the picture
+  // is to be added once, in any order.
   void add(const ConstImage& band, int32_t first, int32_t end);
 
-  // After all rows, the same as from the whole picture.
+  // After all rows: the same as from the whole picture.
   PictureRange range() { return range_.range(); }
   Sample sample(ThreadPool& pool, const Callbacks& callbacks);
 
@@ -38,8 +38,8 @@ class Survey {
   PixelFormat format_;
   int32_t width_, height_;
   RangeMeter range_;
-  std::vector<SampleTile> tiles_;             // none where nothing is measured
-  std::vector<std::vector<uint8_t>> pixels_;  // a tile's each, as they came
+  std::vector<SampleTile> tiles_;             // empty where nothing is measured
+  std::vector<std::vector<uint8_t>> pixels_;  // of each tile, in the file's encoding
 };
 
 }  // namespace grainless

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// What makes one layer of a stack out of several that show the same: each pixel becomes the mean of
-// those layers of its window whose surroundings differ by no more than their noise. It comes before
-// a filter for pictures, which finds the noise that is left (stack.h).
+// Averages the layers of a stack that show the same: each pixel becomes the mean of those layers of
+// its window whose surroundings differ by no more than their noise. A filter for pictures then
+// removes the noise that is left (stack.h).
 //
-// Of a layer v and another one u, level l of the difference d = v - u being the mean of
-// 2^l x 2^l pixels (engine/boundary/pyramid.h), with sigma the noise of that level and channel,
+// Let v be a layer, u another one, and d_l level l of their difference v - u, the mean of
+// 2^l x 2^l pixels (engine/boundary/pyramid.h), whose noise is sigma in that level and channel.
+// Then
 //     D(x) = mean over a box round x, and over the channels, of d_l^2 / (2 sigma^2)
-// is 1 for noise alone, sigma^2 being that of the pixel's tone where it is known, and of layers
-// whose noise differs in strength the mean of both. Small boxes see where something has moved;
-// large ones, and coarse levels, see what differs by less than a pixel's noise, as texture moved by
-// a pixel does. The layer's weight is the least that the kFusionTests give, (alike - D) / (alike -
-// same) within 0 and 1. Where it is invalid, or in all of the 7 x 7 pixels exactly what the layer
-// before it (on the way from v) is, it says nothing new and weighs nothing: frames are held, and
-// borders transparent. Noisier layers weigh less, by their variance.
+// is 1 for noise alone. Where it is known, sigma^2 is that of the pixel's tone; for layers of
+// different noise it is the mean of both. Small boxes show what has moved; large ones, and coarse
+// levels, show what differs by less than the noise of a pixel, as texture does that moved by one.
+// The weight of u is the smallest of those that the kFusionTests give: (alike - D) / (alike -
+// same), within 0 and 1. It is 0 where u is invalid, and where it equals the layer before it (on
+// the way from v) in all of the 7 x 7 pixels, and so says nothing new: held frames, transparent
+// borders. Noisier layers weigh less, by their variance.
 //
-// Of layers that don't stand still and surely show noise, u is first brought to where v shows the
-// same, block by block (engine/cpu/volume/motion_field.h).
+// Where layers don't stand still and surely show noise, u is first aligned with v, block by block
+// (engine/cpu/volume/motion_field.h).
 #pragma once
 
 #include <cstdint>
@@ -43,53 +44,55 @@ inline constexpr FusionTest kFusionTests[] = {
 inline constexpr int32_t kFusionMargin = 8;
 inline constexpr int32_t kRepeatRadius = 3;
 
-// What of a layer moves is found up to so far away along either axis, in whole pixels, from where
-// the layers' places say that it is; with what is left for finer resolutions it is displaced from
-// there by no more than kMotionMost, and that depends on what lies within kMotionReach.
+// Motion is searched by up to kMotionSearch whole pixels along either axis, from where the layers'
+// places say that the content is. With what finer resolutions add, it is displaced from there by
+// at most kMotionMost pixels, and depends on what lies within kMotionReach pixels.
 inline constexpr int32_t kMotionSearch = 16, kMotionMost = 24, kMotionReach = 175;
 
-// What tells layers apart, of a level 0..kFusionLevels - 1 and a channel, and of a tone.
+// The sigmas by which layers are compared, for each level 0..kFusionLevels - 1 and channel, and the
+// tones.
 LayerDifference told_apart_by(const NoiseModel& noise);
 
-// Whether what moves between layers is followed. Not where they stand still, nor where they may be
-// clean: then they differ by what they show.
+// Whether motion between layers is followed. It isn't where they stand still, nor where they may be
+// clean, since then any difference belongs to the pictures.
 bool follows_motion(const NoiseModel& noise);
 
 struct FusionPlan {
   int32_t channels, depth;
   ValueRange valid;  // as in Plan, as is hidden
   float hidden[kMaxChannels];
-  CornerGain corners;  // of the layers, as in Plan; all planes are over it
-  ToneBend bend;       // of nothing, without which there are no corners
+  CornerGain corners;  // of the layers, as in Plan; all planes are divided by it
+  ToneBend bend;       // the identity; corners need one
   int32_t levels;
   // 1 / (2 sigma^2 channels): what a squared difference adds to D.
   float gain[kFusionLevels][kMaxChannels];
-  // What d^2 is multiplied by, by the brightness of v and u at the coarsest level: sigma^2 over the
-  // tone's.
+  // The factor of d^2 for the brightness of v and u at the coarsest level: sigma^2 divided by the
+  // variance of that tone.
   float tones[kNoiseTones];
   float tone_scale;  // tone per step of luma
-  // How much of what the mean removes is taken: less than 1 where less strength is asked for.
+  // The share of what the mean removes that is removed: below 1 where a lower strength is asked
+  // for.
   float taken[kMaxChannels];
 
-  // How many layers as noisy as layer z all that it is averaged with are worth.
+  // How many layers as noisy as layer z the layers of its window are worth.
   double worth(int32_t z, int32_t layers) const;
 
-  bool follows;           // what moves
-  float followed_share;   // of D that counts where all round a pixel moves as it does
+  bool follows;           // follows_motion()
+  float followed_share;   // of D, that counts where everything round a pixel moves as it does
   float motion_sigma[2];  // luma's noise at a half and a quarter of the resolution
   LayerPlaces places;     // as in NoiseModel
   LayerStrengths strengths;
 
-  // The noise's variance in a layer of so many, over that of NoiseModel::sigma.
+  // The variance of the noise in layer z of `layers`, divided by that of NoiseModel::sigma.
   float variance(int32_t z, int32_t layers) const {
     const float strength = strengths.at(z, layers);
     return strength * strength;
   }
 
-  // Pixels round one that its weights depend on in a layer that stands still: the margin, and the
-  // rest of its own pixel there.
+  // How far round a pixel its weight in a still layer depends on others: the margin, and the rest
+  // of the coarse pixel that holds it.
   int32_t still_reach() const { return ((kFusionMargin + 1) << (levels - 1)) - 1; }
-  // The same of all layers.
+  // The same in any layer.
   int32_t reach() const;
 };
 
@@ -97,11 +100,11 @@ struct FusionPlan {
 FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channels,
                             const NoiseModel& noise);
 
-// Whether other layers' pixels may change a layer at all; without its lightness: its colours.
+// Whether other layers may change a layer at all; with lightness false: its colours.
 bool fuses_anything(const FusionPlan& plan, bool lightness);
 
-// Sigma of what is left of noise of sigma 1 when the mean of `count` independent layers takes that
-// share.
+// What is left of noise of sigma 1 when `share` of what the mean of `count` independent layers
+// removes is removed.
 double fused_sigma(double share, double count);
 
 }  // namespace grainless
