@@ -8,8 +8,8 @@
 
 Arrays are of uint8, uint16, float16, float32 or float64 (computed with the precision of float32), rows × columns or
 rows × columns × channels with 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; with depth > 0 an axis of layers comes first.
-Integers span their type, floats 0 to 1 and may lie outside. Samples are perceptual, as in PNG and JPEG files (sRGB):
-linear light wants encoding first. The bits are those of the command line and of GIMP's plug-in.
+Integers span the range of their type; floats span 0 to 1, and may lie outside. Samples are perceptual, as in PNG and
+JPEG files (sRGB): encode linear light first. The bits are those of the command line and of the GIMP plug-in.
 """
 import atexit
 import inspect
@@ -33,11 +33,11 @@ DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
 
 
 class GrainlessWarning(UserWarning):
-    """A fall-back to another device with its reason, a setting without effect, a result that equals its input."""
+    """Tells of a fall-back to another device, a setting without effect, or a result that equals its input."""
 
 
 def parameters():
-    """The table of settings: a dictionary each, with key, type, range or choices, default and help."""
+    """The table of settings: a dictionary for each, with key, type, range or choices, default and help."""
     return _core.parameters()
 
 
@@ -164,10 +164,10 @@ _engines = weakref.WeakSet()
 
 
 class Engine:
-    """Threads, graphics cards and their memory, kept from call to call. The module's functions share one.
+    """Threads, graphics cards and their memory, kept from call to call. The functions of the module share one engine.
 
-    threads: of the processor, 0 for one a core. May be used from several threads, and goes along to forked and
-    spawned processes.
+    threads: how many threads compute on the processor, 0 for one for each core. An engine may be used from several
+    threads, and in forked and spawned processes.
     """
 
     def __init__(self, threads=0):
@@ -195,20 +195,20 @@ class Engine:
             return self._engine
 
     def devices(self):
-        """What can compute here: a dictionary each, with name, description, usable and the reason why not."""
+        """The devices: a dictionary for each, with name, description, whether it is usable, and the reason if not."""
         return self._started().devices()
 
     def estimate(self, array, *, preset=None, **settings):
-        """The noise that denoise() would remove from the array: its measurement, or that of a given sigma.
+        """The noise that denoise() would remove from the array: as measured, or white noise of a given sigma.
 
-        The NoiseModel's sigma is its standard deviation in 8-bit steps, of grey or of lightness and two colours.
+        The sigma of the NoiseModel is its standard deviation in 8-bit steps, of grey or of lightness and two colours.
         """
         params = _params(preset, settings)
         return self._started().measure(params, _four_axes(_array(array), params.depth))
 
     def halo(self, model, *, preset=None, **settings):
-        """How many pixels beyond its own place a pixel's result depends on: (rows, columns), or (layers, rows, columns)
-        with depth > 0, as dask's map_overlap takes it."""
+        """How far around it a pixel's result depends on others: (rows, columns), or with depth > 0 (layers, rows,
+        columns), as dask's map_overlap takes it."""
         params = _params(preset, settings)
         layers, side = self._started().reach(params, _model(model))
         return (layers, side, side) if params.depth else (side, side)
@@ -286,15 +286,15 @@ def devices():
 
 _ABOUT = """
 
-    preset: a built-in preset's name, or the path of a preset's file; settings given beside it win.
-    model: what estimate() said of the whole picture; without it the array is measured.
-    origin, shape: the array is a part that begins at `origin` of a whole of `shape`, (rows, columns) or (layers, rows,
-        columns). Its pixels become those of the whole's result, but for those nearer than halo() to a cut, which keep
-        their values. Needs `model`.
-    progress: called with 0 to 1 from the calling thread. What it raises, as Ctrl+C, ends the work.
+    preset: a built-in preset's name, or the path of a preset's file; settings given beside it take precedence.
+    model: what estimate() returned for the whole picture; without it the array is measured.
+    origin, shape: the array is a part, beginning at `origin`, of a whole picture of `shape`: (rows, columns) or (layers,
+        rows, columns). Its pixels become those of the whole picture's result, except those nearer to a cut than halo(),
+        which keep their values. Needs `model`.
+    progress: called with 0 to 1 in the calling thread. An exception that it raises ends the work, as Ctrl+C does.
     return_report: returns (array, report): device, sigma, seconds, …
 
-    Raises ValueError and TypeError for what is not taken, MemoryError, and DeviceError where a device that was asked for
+    Raises ValueError and TypeError for wrong arguments, MemoryError, and DeviceError where a device that was asked for
     fails. Warns (GrainlessWarning) of fall-backs, of settings without effect and of results that equal their input.
 
     Settings:
