@@ -358,6 +358,51 @@ TEST(Tiff, BlocksOfOtherProgramsGoThrough) {
   }
 }
 
+// A GeoTIFF's pixels lie somewhere on Earth; GDAL says which value means none.
+TEST(Tiff, ThePlaceOnAMapGoesThrough) {
+  const Folder folder;
+  const std::vector<double> scale = {0.5, 0.5, 0}, tie = {0, 0, 0, 440720.25, 3751320, 0};
+  const std::vector<uint16_t> keys = {1, 1, 0, 1, 1024, 0, 1, 1};
+  const std::string nodata("-9999", 6);
+  const auto prepare = [&](TIFF* tiff) {
+    const auto field = [](uint32_t tag, TIFFDataType type, const char* name) {
+      return TIFFFieldInfo{tag, TIFF_VARIABLE2,         TIFF_VARIABLE2, type, FIELD_CUSTOM, 1,
+                           1,   const_cast<char*>(name)};
+    };
+    const TIFFFieldInfo fields[] = {field(33550, TIFF_DOUBLE, "a"), field(33922, TIFF_DOUBLE, "b"),
+                                    field(34735, TIFF_SHORT, "c"), field(42113, TIFF_ASCII, "d"),
+                                    field(34264, TIFF_LONG, "e")};
+    TIFFMergeFieldInfo(tiff, fields, 5);
+    TIFFSetField(tiff, 33550, 3u, scale.data());
+    TIFFSetField(tiff, 33922, 6u, tie.data());
+    TIFFSetField(tiff, 34735, 8u, keys.data());
+    TIFFSetField(tiff, 42113, 6u, nodata.data());
+    const uint32_t wrong[] = {1, 2};  // a transformation is made of floating point numbers
+    TIFFSetField(tiff, 34264, 2u, wrong);
+  };
+  const auto bytes_of = [](const auto& values) {
+    const auto* data = reinterpret_cast<const uint8_t*>(values.data());
+    return std::vector<uint8_t>(data, data + values.size() * sizeof values[0]);
+  };
+  const std::vector<TiffBlock> expected = {{33550, 3, bytes_of(scale)},
+                                           {33922, 6, bytes_of(tie)},
+                                           {34735, 8, bytes_of(keys)},
+                                           {42113, 6, bytes_of(nodata)}};
+  for (const char* mode : {"wl", "wb"}) {
+    TiffLayout layout;
+    layout.mode = mode;
+    write_tiff_as(folder.file("a.tif"), layout, random_image({Component::kU8, 3}, 4, 4), prepare);
+    std::vector<Image> pages;
+    for (int i = 0; i < 2; ++i) pages.push_back(read_image(folder.file("a.tif")));
+    EXPECT_EQ(losses(FileKind::kPng, pages[0], "x.png").size(), 1u);
+    EXPECT_TRUE(losses(FileKind::kTiff, pages[0], "x.tif").empty());
+    EXPECT_TRUE(write_layers(folder.file("b.tif"), pages).empty());
+    for (const Image& page : read_layers(folder.file("b.tif"))) {
+      EXPECT_EQ(page.metadata.tiff_map_tags, expected) << mode;
+    }
+  }
+}
+
 TEST(Tiff, CameraDataGoesThrough) {
   const Folder folder;
   const Exif exif{{{0x010f, 2, 6, {'M', 'a', 'k', 'e', 'r', 0}}, {0x0112, 3, 1, {6, 0}}},

@@ -60,6 +60,7 @@ struct Metadata {
   std::vector<PngText> png_texts;            // without XMP
   std::vector<std::pair<uint32_t, std::string>> tiff_texts;  // tag, text: make, artist, ...
   std::vector<TiffBlock> tiff_blocks;                        // IPTC, Photoshop's resources
+  std::vector<TiffBlock> tiff_map_tags;                      // GeoTIFF's place on a map, GDAL's
   std::vector<std::vector<uint8_t>> jpeg_comments;
   double pfm_scale = 1.0;
 };

@@ -270,6 +270,7 @@ std::vector<std::string> losses(FileKind kind, const Image& image, const std::st
   if (!tiff && (texts || (blocks && !jpeg))) {
     add("does not keep the descriptions (captions, IPTC) of the input");
   }
+  if (!metadata.tiff_map_tags.empty() && !tiff) add("does not keep the place on a map (GeoTIFF)");
   if (!metadata.png_texts.empty() && !png) add("does not keep the texts of the PNG file");
   if (!metadata.jpeg_comments.empty() && !jpeg) add("does not keep the JPEG file's comment");
   return lost;

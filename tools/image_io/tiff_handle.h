@@ -49,4 +49,17 @@ inline constexpr uint32_t kTiffTexts[] = {
 // Tags of opaque blocks that are copied, too.
 inline constexpr uint32_t kTiffBlocks[] = {TIFFTAG_RICHTIFFIPTC, TIFFTAG_PHOTOSHOP};
 
+// Where the picture lies on a map (GeoTIFF, OGC 19-008) and what GDAL says of it: tags that libtiff
+// doesn't know.
+struct MapTag {
+  uint32_t tag;
+  TIFFDataType type;
+  const char* name;
+};
+inline constexpr MapTag kMapTags[] = {
+    {33550, TIFF_DOUBLE, "ModelPixelScale"},     {33922, TIFF_DOUBLE, "ModelTiepoint"},
+    {34264, TIFF_DOUBLE, "ModelTransformation"}, {34735, TIFF_SHORT, "GeoKeyDirectory"},
+    {34736, TIFF_DOUBLE, "GeoDoubleParams"},     {34737, TIFF_ASCII, "GeoAsciiParams"},
+    {42112, TIFF_ASCII, "GDAL_METADATA"},        {42113, TIFF_ASCII, "GDAL_NODATA"}};
+
 }  // namespace grainless::tools

@@ -41,6 +41,19 @@ void read_blocks(const TiffHandle& tiff, Metadata& metadata) {
   }
 }
 
+// As numbers of this machine. libtiff knows the tags by what the file says of their type.
+void read_map_tags(const TiffHandle& tiff, Metadata& metadata) {
+  for (const auto& [tag, type, name] : kMapTags) {
+    uint32_t count = 0;
+    const uint8_t* data = nullptr;
+    const TIFFField* field = TIFFFindField(tiff.get(), tag, TIFF_ANY);
+    if (field == nullptr || TIFFFieldDataType(field) != type) continue;
+    if (TIFFGetField(tiff.get(), tag, &count, &data) == 0 || count == 0) continue;
+    const auto unit = static_cast<size_t>(TIFFDataWidth(type));
+    metadata.tiff_map_tags.push_back({tag, count, {data, data + count * unit}});
+  }
+}
+
 bool read_at(int descriptor, uint64_t offset, std::span<uint8_t> bytes) {
   while (!bytes.empty()) {
     const ssize_t got = pread(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -87,6 +100,7 @@ void read_metadata(TiffHandle& tiff, uint64_t file_bytes, Metadata& metadata) {
     if (TIFFGetField(tiff.get(), tag, &text) != 0) metadata.tiff_texts.emplace_back(tag, text);
   }
   read_blocks(tiff, metadata);
+  read_map_tags(tiff, metadata);
   read_exif(tiff, file_bytes, metadata);
 }
 

@@ -57,6 +57,20 @@ void set_layout(const TiffHandle& tiff, const Image& image) {
   }
 }
 
+void set_map_tags(TiffHandle& tiff, const Metadata& metadata) {
+  if (metadata.tiff_map_tags.empty()) return;
+  std::vector<TIFFFieldInfo> fields;
+  for (const auto& [tag, type, name] : kMapTags) {
+    fields.push_back({tag, TIFF_VARIABLE2, TIFF_VARIABLE2, type, FIELD_CUSTOM, 1, 1,
+                      const_cast<char*>(name)});  // the member lacks its const
+  }
+  // Libtiff forgets them with each page.
+  TIFFMergeFieldInfo(tiff.get(), fields.data(), static_cast<uint32_t>(fields.size()));
+  for (const TiffBlock& block : metadata.tiff_map_tags) {
+    try_to_set(tiff, "the place on a map (GeoTIFF)", block.tag, block.count, block.bytes.data());
+  }
+}
+
 // Make, model and the like of a PNG's camera data, where TIFF files have them.
 void set_texts_of_exif(TiffHandle& tiff, const Metadata& metadata) {
   constexpr uint16_t kAscii = 2;
@@ -121,6 +135,7 @@ void set_metadata(TiffHandle& tiff, const Metadata& metadata) {
   for (const TiffBlock& block : metadata.tiff_blocks) {
     try_to_set(tiff, "the description (IPTC)", block.tag, block.count, block.bytes.data());
   }
+  set_map_tags(tiff, metadata);
 }
 
 // Strips are written as soon as they are full.
