@@ -165,6 +165,22 @@ class Tiff(Hostile):
         content = tiff(tiles, leave_out=(273, 278, 279))
         self.assertIn("truncated", self.spend_little("a.tif", content, "out.tif", most=60 * MEBIBYTE, code=1))
 
+    def test_a_caption_of_pages_does_not_hide_those_of_other_files(self):
+        """tifffile, and what reads OME and ImageJ, would take the first file's layers for all of a volume's."""
+        for caption in (b'{"shape": [32, 32]}', b'<?xml version="1.0"?><OME xmlns="x"/>', b"ImageJ=1.53\nimages=1\n", b"A dog"):
+            caption += b"\0"
+            for name in "ab":
+                caption_tag = (270, 2, len(caption), lambda end: end)
+                (self.path / f"{name}.tif").write_bytes(tiff([caption_tag], caption))
+            told = "note: 'out.tif' does not keep what captions"
+            said = self.denoise("--depth", "1", "a.tif", "b.tif", "-o", "out.tif").stderr
+            lost = not caption.startswith(b"A dog")
+            self.assertEqual(told in said, lost, said)
+            self.assertEqual(caption in (self.path / "out.tif").read_bytes(), not lost)
+            for again in (["--depth", "1"], []):  # of one file it is true
+                self.assertNotIn(told, self.denoise(*again, "a.tif", "-o", "out.tif").stderr)
+                self.assertIn(caption, (self.path / "out.tif").read_bytes())
+
     def test_an_empty_block_does_not_cost_the_picture(self):
         self.spend_little("a.tif", tiff([(34377, UNDEFINED, 0, 0), (33723, UNDEFINED, 0, 0)]), "out.tif")
 

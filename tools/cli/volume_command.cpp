@@ -110,6 +110,18 @@ void encode(const DenoiseOptions& options, const Volume& volume, std::vector<Ima
   }
 }
 
+// What programs' captions say of the pages of their files is not true of a file made of several:
+// readers would take the first one's pages for all.
+void leave_out_structures(const DenoiseOptions& options, std::vector<Image>& layers,
+                          ProgressLine& progress) {
+  if (options.inputs.size() < 2) return;
+  bool any = false;
+  for (Image& layer : layers) any |= leave_out_structure(layer.metadata);
+  if (!any) return;
+  progress.say("note: '" + options.output +
+               "' does not keep what captions of tifffile, OME or ImageJ say of the inputs' pages");
+}
+
 // Adds the noise that was asked for and returns the layers before, or nothing.
 std::vector<Image> make_noisy(const DenoiseOptions& options, std::vector<Image>& layers) {
   std::vector<Image> clean;
@@ -252,6 +264,7 @@ int run_volume(const DenoiseOptions& options, const Params& params) {
   for (const std::string& lost : losses(FileKind::kTiff, layers.front(), options.output)) {
     progress.say("note: " + lost);
   }
+  leave_out_structures(options, layers, progress);
   const std::vector<Image> clean = make_noisy(options, layers);
   std::vector<Image> results = denoise(engine, options, params, layers, progress, outcome);
   measure(clean, layers, results, options, outcome);

@@ -276,6 +276,18 @@ std::vector<std::string> losses(FileKind kind, const Image& image, const std::st
   return lost;
 }
 
+bool leave_out_structure(Metadata& metadata) {
+  constexpr uint32_t kCaptionTag = 270;  // TIFF's ImageDescription
+  const auto tells = [](const std::pair<uint32_t, std::string>& text) {
+    const std::string& caption = text.second;
+    const auto holds = [&](const char* part) { return caption.find(part) != std::string::npos; };
+    return text.first == kCaptionTag &&
+           ((caption.starts_with("{\"") && holds("\"shape\": [")) ||
+            (caption.starts_with("<?xml") && holds("<OME ")) || caption.starts_with("ImageJ="));
+  };
+  return std::erase_if(metadata.tiff_texts, tells) > 0;
+}
+
 std::vector<std::string> write_image(const std::string& path, Image image,
                                      const CancelToken* cancel) {
   const FileKind kind = kind_of_output(path);

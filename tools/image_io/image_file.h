@@ -57,6 +57,10 @@ void check_size(FileKind kind, const Image& image, const std::string& path);
 // profile.
 std::vector<std::string> losses(FileKind kind, const Image& image, const std::string& path);
 
+// Whether there was a caption by which tifffile, OME or ImageJ tell how the file's pages make a
+// volume.
+bool leave_out_structure(Metadata& metadata);
+
 // Writes the whole file or nothing, see OutputFile. The picture is converted to component_for() and
 // unpremultiplied where need be. Returns one sentence for each thing that the library had to leave
 // out.
