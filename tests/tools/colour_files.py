@@ -83,13 +83,15 @@ def chunk(kind, content):
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
-def png(pixels, icc=b"", gamma=None, srgb=False):
+def png(pixels, icc=b"", gamma=None, srgb=False, cicp=b""):
     height, width, channels = pixels.shape
     rows = pixels.astype(pixels.dtype.newbyteorder(">"))
     body = b"".join(b"\0" + rows[y].tobytes() for y in range(height))
     chunks = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8 * pixels.itemsize, 2 if channels == 3 else 0, 0, 0, 0))
     if icc:
         chunks += chunk(b"iCCP", b"test\0\0" + zlib.compress(icc))
+    if cicp:
+        chunks += chunk(b"cICP", cicp)
     if srgb:
         chunks += chunk(b"sRGB", b"\0")
     if gamma is not None:

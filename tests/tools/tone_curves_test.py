@@ -75,6 +75,17 @@ class ToneCurves(base.CommandLine):
         for known in ({"srgb": True}, {"icc": profile(SRGB)}):  # both go before the gamma
             self.assertTrue(np.array_equal(self.result(png(samples, gamma=1 / 1.8, **known))[0], plain))
 
+    def test_each_file_of_a_volume_says_its_own(self):
+        """Only a page of a TIFF file that says nothing has what the page before says."""
+        values = scene(80, 60)
+        linear, plain = integers(light_from_perceptual(values), np.uint16), integers(values, np.uint16)
+        for name, content in (("linear", png(linear, gamma=1.0)), ("silent", png(plain)), ("srgb", png(plain, srgb=True)),
+                              ("cicp", png(plain, cicp=bytes([1, 13, 0, 1]))), ("gamma", png(linear, gamma=1.0))):
+            (self.path / f"{name}.png").write_bytes(content)
+        for name in ("silent", "srgb", "cicp"):
+            self.refuse("--sigma", "5", "--depth", "1", "linear.png", f"{name}.png", "-o", "out.tif", words=["another tone curve"])
+        self.denoise("--depth", "1", "linear.png", "gamma.png", "-o", "out.tif")
+
     def test_floats(self):
         """Beyond black and white, too; NaN stays."""
         values = scene().astype(np.float32)

@@ -39,14 +39,14 @@ struct Volume {
   // A layer each; native is without pixels where the file's samples are perceptual anyway.
   std::vector<Encoding> encodings;
   std::vector<Image> native;
+  size_t file_begins = 0;  // the first layer of the file that is being read
 };
 
-// A page that says nothing of its curve has the one of the page before.
+// A page that says nothing of its curve has the one of the page before in its TIFF file.
 Encoding encoding_of(const Image& layer, const Volume& volume, const std::string& input,
                      std::vector<std::string>& notes) {
-  const Metadata& metadata = layer.metadata;
-  const bool silent = metadata.icc_profile.empty() && !metadata.png_gamma;
-  if (silent && !volume.encodings.empty()) return volume.encodings.back();
+  const bool follows = volume.encodings.size() > volume.file_begins;
+  if (follows && layer.metadata.icc_profile.empty()) return volume.encodings.back();
   return Encoding::of(layer, input, notes);
 }
 
@@ -54,12 +54,11 @@ void check_fits(const Volume& volume, const Image& layer, const Image& decoded,
                 const DenoiseOptions& options, const std::string& input) {
   const Image& first = volume.layers.front();
   check_comparable(first.view(), decoded.view(), options.inputs.front(), input);
-  if (decoded.format != first.format || layer.format.component != volume.component ||
-      layer.extra != volume.extra) {
-    throw Error(ErrorCode::kBadInput, "'" + input + "' has other samples than '" +
-                                          options.inputs.front() +
-                                          "': the layers of a volume need the same");
-  }
+  const bool same = layer.format.component == volume.component && layer.extra == volume.extra;
+  if (same && decoded.format == first.format) return;
+  throw Error(ErrorCode::kBadInput,
+              "'" + input + "' has " + (same ? "another tone curve" : "other samples") + " than '" +
+                  options.inputs.front() + "': the layers of a volume need the same");
 }
 
 void add_layer(Volume& volume, Image layer, const DenoiseOptions& options, const std::string& input,
@@ -87,6 +86,7 @@ void add_layer(Volume& volume, Image layer, const DenoiseOptions& options, const
 Volume read_volume(const DenoiseOptions& options, ThreadPool& pool, ProgressLine& progress) {
   Volume volume;
   for (const std::string& input : options.inputs) {
+    volume.file_begins = volume.layers.size();
     for (Image& layer : read_layers(input, &cancel_token())) {
       add_layer(volume, std::move(layer), options, input, pool, progress);
     }
