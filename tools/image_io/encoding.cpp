@@ -16,6 +16,9 @@ namespace grainless::tools {
 namespace {
 
 constexpr int32_t kRows = 16;  // that a thread takes at a time
+// Files have gammas of 1/2.8 to 2.2, which is 1/2.2 the wrong way round. Far steeper curves can be
+// undone in numbers, and leave no picture.
+constexpr double kMostGamma = 5;
 
 // One colour's integers of up to `most`, and the perceptual values between which each is nearest.
 class Levels {
@@ -92,8 +95,11 @@ std::vector<ToneCurve> curves_of(const Image& picture, const std::string& path,
     return std::move(read.curves);
   }
   if (!metadata.png_gamma || metadata.png_srgb_intent) return {};
-  const ToneCurve curve = ToneCurve::power(1 / *metadata.png_gamma);
-  if (curve.can_be_undone()) return std::vector<ToneCurve>(static_cast<size_t>(colours), curve);
+  const double gamma = *metadata.png_gamma;
+  const ToneCurve curve = ToneCurve::power(1 / gamma);
+  const bool usual = gamma >= 1 / kMostGamma && gamma <= kMostGamma;
+  if (usual && curve.can_be_undone())
+    return std::vector<ToneCurve>(static_cast<size_t>(colours), curve);
   note("its gamma makes no sense");
   return {};
 }
