@@ -122,6 +122,14 @@ class ToneCurves(base.CommandLine):
         self.assertAlmostEqual(added[0]["psnr_before"], added[1]["psnr_before"], delta=0.01)
         self.assertAlmostEqual(added[0]["psnr_after"], added[1]["psnr_after"], delta=0.02)
 
+    def test_a_reference_that_is_taken_as_perceptual_is_said(self):
+        pixels = integers(scene(80, 60), np.uint16)
+        for name, icc in (("noisy", b""), ("clean", b"damaged" * 40)):
+            (self.path / f"{name}.tif").write_bytes(tiff(pixels, icc))
+        told = "note: 'clean.tif': its colour profile is damaged; its samples are taken as perceptual"
+        self.assertIn(told, self.run_program("metrics", "noisy.tif", "clean.tif").stderr)
+        self.assertEqual(self.denoise("noisy.tif", "-o", "out.tif", "--reference", "clean.tif").stderr.count(told), 1)
+
     def test_premultiplied_colours(self):
         """Give the numbers of straight ones, and what stands under full transparency stays."""
         values = scene()

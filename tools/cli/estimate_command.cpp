@@ -20,10 +20,6 @@ struct Estimated {
   double seconds = 0;
 };
 
-void tell(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", one_line(note).c_str());
-}
-
 Estimated estimate(Engine& engine, ThreadPool& pool, const std::string& input, const Params& params,
                    const EstimateOptions& options) {
   Estimated result;
@@ -31,14 +27,15 @@ Estimated estimate(Engine& engine, ThreadPool& pool, const std::string& input, c
   const uint64_t memory = uint64_t(options.host_memory) << 20;
   if (!options.noise_sigma) {
     if (const auto large = open_large(input, memory, callbacks.cancel)) {
-      tell(large->notes);
+      print_notes(large->notes);
       BandDenoiser bands(engine, params, *large->rows, large->encoding, pool, {memory});
       result.noise = bands.measure(callbacks, result.seconds);
+      print_notes(large->rows->take_notes());
       return result;
     }
   }
   Image image = read_perceptual(input, pool, &cancel_token());
-  tell(image.notes);
+  print_notes(image.notes);
   if (options.noise_sigma) {
     if (image.format.component != Component::kFloat) {
       image = convert(image, Component::kFloat, input);

@@ -81,6 +81,7 @@ Picture FileDenoiser::read(const Job& job) const {
   picture.encoding = Encoding::of(picture.image, job.input, picture.notes);
   if (!picture.encoding.is_perceptual()) decode(job, picture);
   picture.reference = read_reference(job, picture.image);
+  append(picture.notes, picture.reference.notes);
   if (options_.noise_sigma) {
     if (picture.image.format.component != Component::kFloat) {
       picture.image = convert(picture.image, Component::kFloat, job.input);

@@ -5,6 +5,7 @@
 
 #include "engine_setup.h"
 #include "json_report.h"
+#include "progress_line.h"
 #include "tools/image_io/encoding.h"
 #include "tools/metrics/fsim.h"
 #include "tools/metrics/metrics.h"
@@ -29,6 +30,8 @@ void run_metrics(const std::string& a, const std::string& b, bool json) {
   ThreadPool pool(0);
   const Image first = read_perceptual(a, pool, &cancel_token());
   const Image second = read_perceptual(b, pool, &cancel_token());
+  print_notes(first.notes);
+  print_notes(second.notes);
   check_comparable(first.view(), second.view(), a, b);
   const std::optional<double> ratio = psnr(first.view(), second.view());
   const std::optional<double> similarity = ssim(first.view(), second.view());

@@ -21,6 +21,10 @@ std::string one_line(std::string text) {
   return text;
 }
 
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", one_line(note).c_str());
+}
+
 ProgressLine::ProgressLine() : terminal_(is_terminal(stderr)) {}
 
 ProgressLine::~ProgressLine() {

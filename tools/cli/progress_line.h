@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace grainless::tools {
 
@@ -14,6 +15,9 @@ inline bool is_control(char c) {
 
 // With blanks for such.
 std::string one_line(std::string text);
+
+// What was odd about the pictures of a command that only tells about them: a line each, on stderr.
+void print_notes(const std::vector<std::string>& notes);
 
 // What happens, on stderr: a line that renews itself on a terminal, and lines that stay.
 class ProgressLine {
