@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numbers>
 
+#include "engine/boundary/status.h"
+
 namespace grainless::tools {
 namespace {
 
@@ -19,6 +21,14 @@ constexpr uint64_t kGamma = 0x9e3779b97f4a7c15u;
 constexpr double kUnit = 1.0 / 9007199254740992.0;  // 2^-53
 
 }  // namespace
+
+// Written so that "nan" is refused, too.
+void check_noise(const std::optional<double>& sigma) {
+  constexpr double kMost = 1000;
+  if (sigma && !(*sigma >= 0 && *sigma <= kMost)) {
+    throw Error(ErrorCode::kBadParameter, "--add-noise takes a number from 0 to 1000");
+  }
+}
 
 double normal_noise(uint64_t seed, uint64_t index) {
   const uint64_t start = mix(seed + kGamma) + 2 * index * kGamma;

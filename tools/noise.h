@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "image_io/image.h"
 
@@ -11,6 +12,9 @@ namespace grainless::tools {
 // picture, without clipping; alpha stays. A sample's noise depends on seed and the sample's number
 // alone: SplitMix64 of both, then Box and Muller's transform.
 void add_noise(Image& image, double sigma, uint64_t seed);
+
+// Throws Error(kBadParameter) where a sigma is given that is no number from 0 to 1000.
+void check_noise(const std::optional<double>& sigma);
 
 // One draw of the same standard normal noise.
 double normal_noise(uint64_t seed, uint64_t index);

@@ -190,6 +190,7 @@ class Outputs(base.CommandLine):
         for text in ("nan", "-1", "1001", "inf"):
             with self.subTest(text=text):
                 self.refuse("--add-noise", text, "in.pgm", "-o", "out.pgm", words=["add-noise"])
+                self.refuse("estimate", "--add-noise", text, "in.pgm", words=["add-noise"])
 
     @base.posix
     def test_outputs_that_meet_in_a_link(self):

@@ -12,12 +12,11 @@
 #include "outputs.h"
 #include "preset_option.h"
 #include "progress_line.h"
+#include "tools/noise.h"
 #include "volume_command.h"
 
 namespace grainless::tools {
 namespace {
-
-constexpr double kMostNoise = 1000;
 
 std::string decimals(double value, int digits) {
   char text[64];
@@ -69,14 +68,6 @@ void report(const DenoiseOptions& options, const Job& job, const Outcome& outcom
   line.close('}');
   progress.clear();
   print_json(line);
-}
-
-// Written so that "nan" is refused, too.
-void check_noise(const DenoiseOptions& options) {
-  if (!options.noise_sigma) return;
-  if (!(*options.noise_sigma >= 0 && *options.noise_sigma <= kMostNoise)) {
-    throw Error(ErrorCode::kBadParameter, "--add-noise takes a number from 0 to 1000");
-  }
 }
 
 // The pictures of this run, all of the batch's names checked.
@@ -157,7 +148,7 @@ int run_denoise(DenoiseOptions options) {
     options.inputs.insert(options.inputs.end(), listed.begin(), listed.end());
   }
   check_inputs(options, params);
-  check_noise(options);
+  check_noise(options.noise_sigma);
   if (params.depth > 0) return run_volume(options, params);
   ProgressLine progress;
   for (const std::string& sentence : unused_options(options, params)) {

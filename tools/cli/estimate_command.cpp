@@ -77,6 +77,7 @@ JsonLine json_of(const std::string& input, const Estimated& estimated) {
 }  // namespace
 
 int run_estimate(const EstimateOptions& options) {
+  check_noise(options.noise_sigma);
   Params params;
   throw_if_failed(set_param(params, "noise", options.kind));
   Engine engine(engine_options(options.threads));

@@ -201,7 +201,6 @@ int estimate_main(int argc, char** argv) {
   app.add_option("--add-noise", options.noise_sigma,
                  text("Add white Gaussian noise of this standard deviation first, in float."))
       ->check(check_decimal)
-      ->check(CLI::Range(0.0, 1000.0))
       ->type_name("SIGMA");
   app.add_option("--seed", options.seed, "Chooses the noise that is added; default 1")
       ->check(check_decimal)
