@@ -137,7 +137,8 @@ def _four_axes(array, depth):
     if not depth:
         array = array[np.newaxis]
     single = np.dtype("float32") if array.dtype.itemsize == 8 else array.dtype.newbyteorder("=")
-    return np.ascontiguousarray(array, dtype=single)
+    with np.errstate(over="ignore"):  # what is infinite as float32 stays, as infinity does
+        return np.ascontiguousarray(array, dtype=single)
 
 
 def _place(array, origin, shape, depth):
@@ -238,6 +239,10 @@ class Engine:
             if sentence:
                 _warn(sentence)
         result = target.reshape(array.shape).astype(array.dtype, copy=False)
+        if array.dtype.itemsize == 8:
+            # The float32 of what stays would be less than it: rounded, and infinite beyond 3.4e38.
+            kept = (target == source).reshape(array.shape)
+            result[kept] = array[kept]
         return (result, report) if return_report else result
 
 

@@ -130,6 +130,23 @@ class Bits(WithFolder):
         self.assertEqual(result.dtype, np.float64)
         np.testing.assert_array_equal(result, grainless.denoise(picture, **QUICK))
 
+    def test_what_stays_of_float64_is_its_own(self):
+        """Not its float32: GDAL's value for "none" is the least float64, which is infinite as that."""
+        picture = scene(60, 70, 4, dtype="float64")
+        picture[..., 3] = np.random.default_rng(3).random((60, 70))
+        picture[10:13, 20:40, 0] = np.finfo("float64").min
+        picture[30, 30, 1] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            result = grainless.denoise(picture, **QUICK)
+        np.testing.assert_array_equal(result[10:13, 20:40, 0], picture[10:13, 20:40, 0])
+        np.testing.assert_array_equal(result[..., 3], picture[..., 3])
+        self.assertTrue(np.isnan(result[30, 30, 1]))
+        self.assertFalse(np.array_equal(result[40:, :, 0], picture[40:, :, 0]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", grainless.GrainlessWarning)
+            np.testing.assert_array_equal(grainless.denoise(picture, sigma=0), picture)
+
     def test_the_input_stays(self):
         picture = scene(60, 70)
         before = picture.copy()
