@@ -138,7 +138,7 @@ Params params_of(Method method) {
   return params;
 }
 
-TEST(BandDenoiser, AllFormats) {
+TEST(BandDenoiser, BandsHaveTheWholesBitsInAllFormats) {
   for (const Component component :
        {Component::kU8, Component::kU16, Component::kHalf, Component::kFloat}) {
     for (const int32_t channels : {1, 4}) {
@@ -148,7 +148,7 @@ TEST(BandDenoiser, AllFormats) {
   }
 }
 
-TEST(BandDenoiser, AllMethodsAndScales) {
+TEST(BandDenoiser, BandsHaveTheWholesBitsByAllMethodsAndScales) {
   for (const Method method : {Method::kBm3d, Method::kNlm, Method::kSwNlm}) {
     Params params = params_of(method);
     params.scales = 3;

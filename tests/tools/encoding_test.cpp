@@ -13,7 +13,7 @@
 namespace grainless::tools {
 namespace {
 
-TEST(ToneCurve, GoesBack) {
+TEST(ToneCurve, FromLightUndoesToLight) {
   const std::vector<ToneCurve> curves = {ToneCurve(), ToneCurve::power(1.8), ToneCurve::power(0.45),
                                          ToneCurve::table({0, 0.1, 0.3, 0.7, 1}),
                                          ToneCurve::formula(light_from_srgb)};
@@ -135,7 +135,7 @@ Encoding of(const Metadata& metadata, int32_t channels, std::vector<std::string>
   return Encoding::of(picture, "a.png", notes);
 }
 
-TEST(Encoding, OfPngGamma) {
+TEST(Encoding, PngGammaCountsUnlessTheFileSaysSrgb) {
   std::vector<std::string> notes;
   Metadata metadata;
   EXPECT_TRUE(of(metadata, 3, notes).is_perceptual());
@@ -235,7 +235,7 @@ double icc_formula(int32_t type, const std::array<double, 7>& p, double x) {
   }
 }
 
-TEST(IccCurves, AllFormulas) {
+TEST(IccCurves, EachKindOfFormulaIsRead) {
   const std::array<std::array<double, 7>, 5> parameters = {
       {{1.8},
        {2.0, 1.02, -0.02},
@@ -252,7 +252,7 @@ TEST(IccCurves, AllFormulas) {
   }
 }
 
-TEST(IccCurves, TablesAndGamma) {
+TEST(IccCurves, TablesAndGammaAreRead) {
   std::array<uint16_t, 33> table;
   for (size_t i = 0; i < table.size(); ++i) {
     table[i] = static_cast<uint16_t>(65535 * std::pow(double(i) / 32, 1.5) + 0.5);
@@ -287,7 +287,7 @@ TEST(IccCurves, SrgbIsPerceptual) {
   EXPECT_TRUE(notes.empty());
 }
 
-TEST(IccCurves, WhatIsNoUseIsSaid) {
+TEST(IccCurves, UselessProfilesAreRefusedWithAReason) {
   const std::vector<uint8_t> grey = profile_with(cmsBuildGamma(nullptr, 1.8), 1);
   EXPECT_NE(read_icc_curves(grey, 3).why.find("other colours"), std::string::npos);
   const std::array<uint16_t, 3> falling = {0, 60000, 30000};

@@ -73,7 +73,7 @@ void cut_file(const std::string& path, double share) {
       path, static_cast<uintmax_t>(share * static_cast<double>(std::filesystem::file_size(path))));
 }
 
-TEST(Jpeg, PicturesSurviveAlmost) {
+TEST(Jpeg, PicturesLoseLessThanAStep) {
   const Folder folder;
   for (int32_t channels : {1, 3}) {
     const Image image = gradient(channels);

@@ -58,7 +58,7 @@ TEST(Metrics, SsimOfAConstantDifference) {
   EXPECT_NEAR(*ssim(a.view(), b.view()), expected, 1e-9);
 }
 
-TEST(Metrics, IdenticalPictures) {
+TEST(Metrics, IdenticalPicturesHaveNoPsnrAndAnSsimOfOne) {
   const Image a = random_image({Component::kU16, 3}, 20, 15);
   EXPECT_FALSE(psnr(a.view(), a.view()).has_value());
   EXPECT_NEAR(*ssim(a.view(), a.view()), 1.0, 1e-12);

@@ -196,7 +196,7 @@ TEST(Tiff, WhiteIsZeroIsTurnedRound) {
   expect_rows(folder.file("a.tif"), got);
 }
 
-TEST(Tiff, PaletteAndFewBits) {
+TEST(Tiff, PalettesAndFewBitsAreExpanded) {
   const Folder folder;
   Image packed = make_image({Component::kU8, 1}, 1, 1, "test");  // four 2-bit samples in a byte
   packed.pixels[0] = 0b00011011;
@@ -435,7 +435,7 @@ TEST(Tiff, CameraDataGoesThrough) {
   TIFFClose(tiff);
 }
 
-TEST(Tiff, CameraDataOfBigFiles) {
+TEST(Tiff, CameraDataOfBigTiffIsRead) {
   Exif exif;
   exif.camera = {{0x829a, 5, 1, {1, 0, 0, 0, 250, 0, 0, 0}},             // exposure: fits the entry
                  {0x927c, 7, 11, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}};  // a maker's note: does not

@@ -34,7 +34,7 @@ bool holds_all(const CellMask& mask, const std::vector<Rect>& parts) {
   return true;
 }
 
-TEST(CellCover, CellsOfPixels) {
+TEST(CellCover, CellsAndPixelsConvertBothWays) {
   const CellMask mask({100, 50, 70, 33});
   EXPECT_EQ(mask.all(), (Rect{0, 0, 3, 2}));
   EXPECT_EQ(mask.pixels({0, 0, 1, 1}), (Rect{100, 50, kCell, kCell}));
@@ -48,7 +48,7 @@ TEST(CellCover, NothingNeedsNothing) {
   EXPECT_TRUE(cover(CellMask(), kMargin).empty());
 }
 
-TEST(CellCover, WhatIsFullIsOne) {
+TEST(CellCover, AFullMaskIsOneRectangle) {
   CellMask mask({0, 0, 640, 320});
   mark(mask, mask.all());
   EXPECT_EQ(cover(mask, kMargin), std::vector{mask.all()});
@@ -57,7 +57,7 @@ TEST(CellCover, WhatIsFullIsOne) {
 }
 
 // What moving frames show of the scene's borders.
-TEST(CellCover, AFrameIsItsSides) {
+TEST(CellCover, AFrameIsCoveredByItsSides) {
   const Rect all{0, 0, 120, 80};
   CellMask mask({0, 0, all.width * kCell, all.height * kCell});
   mark(mask, {0, 0, 120, 2});

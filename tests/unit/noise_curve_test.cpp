@@ -114,7 +114,7 @@ TEST(NoiseCurve, LeavesOutTonesThatThePictureDoesNotHold) {
   EXPECT_NEAR(curve.channel[0].point[1].brightness, 200, 1);
 }
 
-TEST(NoiseCurve, OfAnAreaAlone) {
+TEST(NoiseCurve, LooksAtTheAreaAlone) {
   const auto halves = [](int32_t x, int32_t) { return x < 128 ? 60.0 : 180.0; };
   const auto sigma = [](double value, int32_t) { return value < 100 ? 2.0 : 9.0; };
   const TestImage image = draw(kGrey, 256, 160, halves, sigma);

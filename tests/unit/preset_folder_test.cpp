@@ -62,7 +62,7 @@ TEST_F(PresetFolderTest, ListsNothingWhereThereIsNoFolder) {
   EXPECT_TRUE(PresetFolder(path("file.preset")).names().empty());
 }
 
-TEST_F(PresetFolderTest, Renames) {
+TEST_F(PresetFolderTest, ARenamedPresetReplacesTheOneOfThatName) {
   const Settings light = {{"strength", "50"}}, dark = {{"luma", "0"}};
   ASSERT_TRUE(folder().save("Attic", light).ok());
   ASSERT_TRUE(folder().save("Cellar", dark).ok());

@@ -120,7 +120,7 @@ TEST(Survey, OfSmallAndNarrowPictures) {
 }
 
 // Values far beyond white, singly and all over, so that the range depends on neighbours.
-TEST(Survey, OfUnusualRanges) {
+TEST(Survey, BandsMeasureUnusualRangesAsTheWholeDoes) {
   for (const float share : {0.001f, 0.3f, 1.0f}) {
     TestImage picture = test::noisy_picture({Component::kFloat, 1}, 1100, 900, 12.0f);
     std::mt19937 random(3);

@@ -28,7 +28,7 @@ TEST(Viewport, StaysInsideTheImage) {
   EXPECT_EQ(view.top(), 600);
 }
 
-TEST(Viewport, SmallerThanTheView) {
+TEST(Viewport, ALayerSmallerThanTheViewIsCentred) {
   Viewport view(1, 2000);
   view.resize(480, 360);
   view.pan_by(3, -10000);
