@@ -109,7 +109,7 @@ void check_layers(std::span<const ConstImage> layers, std::span<const MutableIma
   if (!std::all_of(layers.begin(), layers.end(), fits) ||
       !std::all_of(targets.begin(), targets.end(), fits)) {
     throw Error(ErrorCode::kBadInput,
-                sentence("the layers of a volume need one size and one format"));
+                sentence("the layers of a volume need the same size and format"));
   }
 }
 

@@ -37,7 +37,7 @@ std::string refusal_of_effect(const Drawables& layers) {
   }
   for (GimpDrawable* layer : layers) {
     if (!GIMP_IS_LAYER(layer)) {
-      return ui::format(_("“%s” is no layer: only layers can have effects."),
+      return ui::format(_("“%s” is not a layer: only layers can have effects."),
                         item_name(GIMP_ITEM(layer)).c_str());
     }
   }

@@ -607,7 +607,7 @@ Status LayersPreview::measure_area(ui::AreaMeasurement& measured) {
     pixels = area_pixels_;
   }
   if (rect.empty()) {
-    measured.remark = _("The selection lies beside the layer.");
+    measured.remark = _("The selection is outside the layer.");
     return {};
   }
   Callbacks callbacks;

@@ -116,13 +116,16 @@ GimpProcedure* create_stack_procedure(GimpPlugIn* plug_in) {
   GimpProcedure* procedure = create(plug_in, kStackProcedureName,
                                     _("Grainless Denoise Layer _Stack…"), run_stack_procedure);
   gimp_procedure_set_documentation(
-      procedure, _("Take the noise out of a burst, of animation frames or of other layers alike"),
-      _("Denoises layers together: with BM3D each becomes the mean of those layers before and "
-        "after "
-        "it that show the same, less the noise that is left; Non-Local Means looks for similar "
-        "pixels in them. Several selected layers, the layers of a selected group, or all layers "
-        "beside the selected one; they need one size and one place. The lowest layer is the first. "
-        "The selection is respected, and transparency stays as it is."),
+      procedure,
+      _("Take the noise out of a burst, of animation frames or of other similar "
+        "layers"),
+      _("Denoises layers together: with BM3D each becomes the mean of those "
+        "layers before and after it that show the same, less the noise that is "
+        "left; Non-Local Means looks for similar pixels in them. It takes "
+        "several selected layers, the layers of a selected group, or all layers "
+        "beside the selected one; they need the same size and place. The lowest "
+        "layer is the first. The selection is respected, and transparency stays "
+        "as it is."),
       kStackProcedureName);
   for (const ParamSpec& spec : param_specs()) {
     if (is_stack_param(spec)) add_argument(procedure, spec, stack_defaults());

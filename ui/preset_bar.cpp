@@ -89,7 +89,8 @@ PresetBar::PresetBar(GimpProcedureConfig* config, std::function<Params()> params
   gtk_combo_box_set_row_separator_func(GTK_COMBO_BOX(combo), is_separator, combo, nullptr);
   shorten_names(GTK_COMBO_BOX(combo));
   const char* tooltip =
-      _("Settings under a name: choose some that come with Grainless or that you have saved.");
+      _("Settings under a name: choose from those that come with Grainless and "
+        "those that you have saved.");
   atk_object_set_name(gtk_widget_get_accessible(combo), _("Preset"));
   gtk_widget_set_tooltip_text(combo, tooltip);
   GtkWidget* label = gtk_label_new_with_mnemonic(_("Pre_set"));
@@ -275,7 +276,7 @@ bool PresetBar::judge(const std::string& name, std::string& text) const {
   if (!good.ok()) return false;
   for (const Entry& entry : entries_) {
     if (!entry.name.empty() || entry.label != name) continue;
-    text = format(_("“%s” has a meaning of its own: take another name."), name.c_str());
+    text = format(_("“%s” has a meaning of its own: choose another name."), name.c_str());
     return false;
   }
   if (folder_.has(name)) text = _("There is a preset of this name: it will be replaced.");

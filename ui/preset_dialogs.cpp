@@ -123,7 +123,7 @@ std::optional<std::string> ask_file(GtkWindow* parent, FileUse use, const std::s
     path = file_of(chooser, save);
     // Asked here and not by GTK, which doesn't know of the extension.
     if (path && save && g_file_test(path->c_str(), G_FILE_TEST_EXISTS) &&
-        !ask(GTK_WINDOW(dialog), _("There is such a file already. Replace it?"), _("_Replace"))) {
+        !ask(GTK_WINDOW(dialog), _("This file exists already. Replace it?"), _("_Replace"))) {
       path.reset();
     }
   }

@@ -64,8 +64,9 @@ GtkWidget* PreviewBar::make_view() {
     gtk_combo_box_text_append_text(GTK_COMBO_BOX_TEXT(combo), _(view));
   gtk_combo_box_set_active(GTK_COMBO_BOX(combo), 0);
   name(combo, _("View"),
-       _("What the preview shows. The removed noise is the difference of original and result, "
-         "made so strong that it shows, around mid-grey: what has a shape in it is lost detail."));
+       _("What the preview shows. The removed noise is the difference between "
+         "original and result, amplified until it shows, around mid-grey: what "
+         "has a shape in it is lost detail."));
   g_signal_connect_swapped(combo, "changed",
                            G_CALLBACK(+[](PreviewBar* self) { self->view_chosen(); }), this);
   view_ = GTK_COMBO_BOX(combo);

@@ -51,8 +51,8 @@ const ParamSpec kSpecs[] = {
      .member = &Params::quality,
      .choices = kQualities,
      .label = N_("_Quality"),
-     .tooltip =
-         N_("Fast looks at fewer patches; High looks at more and takes several times longer.")},
+     .tooltip = N_("Fast looks at fewer patches; High looks at more and takes two to four times as "
+                   "long as Normal.")},
     {.key = "auto-sigma",
      .type = ParamType::kBool,
      .member = &Params::auto_sigma,
@@ -133,10 +133,9 @@ const ParamSpec kSpecs[] = {
      .choices = kImpulses,
      .group = ParamGroup::kAdvanced,
      .label = N_("Hot pixels"),
-     .tooltip = N_(
-         "Single pixels that stand out from picture and noise (impulses, salt and pepper) are "
-         "replaced by what is round them. Automatic looks whether the layer has any; stars of two "
-         "pixels and more stay.")},
+     .tooltip = N_("Single pixels that stand out from picture and noise (impulses, salt and "
+                   "pepper) are replaced by what surrounds them. Automatic checks whether "
+                   "the layer has any; stars of two pixels and more stay.")},
     {.key = "search",
      .type = ParamType::kInt,
      .member = &Params::search,
@@ -173,9 +172,8 @@ const ParamSpec kSpecs[] = {
      .step = 1,
      .group = ParamGroup::kAdvanced,
      .label = N_("_Group size"),
-     .tooltip =
-         N_("Most patches that BM3D filters together (a power of two, 1 to 32). 0: by quality and "
-            "noise.")},
+     .tooltip = N_("The most patches that BM3D filters together (a power of two, 1 to 32). "
+                   "0: by quality and noise.")},
     {.key = "transform",
      .type = ParamType::kChoice,
      .member = &Params::transform,
@@ -192,10 +190,10 @@ const ParamSpec kSpecs[] = {
      .choices = kMatchings,
      .group = ParamGroup::kAdvanced,
      .label = N_("Picture compared"),
-     .tooltip = N_(
-         "On what the first stage of BM3D looks for similar patches. A prefiltered picture is what "
-         "the method's first paper took at strong noise (sigma above 40). It is there to compare: "
-         "it takes longer and loses about half a decibel.")},
+     .tooltip = N_("In which picture the first stage of BM3D looks for similar patches. The "
+                   "method's first paper prefilters it at strong noise (sigma above 40). "
+                   "That is offered for comparison: it takes longer and loses about half a "
+                   "decibel.")},
     {.key = "stages",
      .type = ParamType::kChoice,
      .member = &Params::stages,
@@ -214,37 +212,37 @@ const ParamSpec kSpecs[] = {
      .choices = kCentres,
      .group = ParamGroup::kAdvanced,
      .label = N_("Weight of the centre pi_xel"),
-     .tooltip = N_("What the pixel itself counts for in both kinds of Non-Local Means, beside its "
-                   "look-alikes. Automatic follows the noise: the weaker it is, the more.")},
+     .tooltip = N_("How much the pixel itself counts in both kinds of Non-Local Means, "
+                   "beside its look-alikes. Automatic follows the noise: the weaker it is, "
+                   "the more the pixel counts.")},
     {.key = "weights",
      .type = ParamType::kChoice,
      .member = &Params::weights,
      .choices = kWeights,
      .group = ParamGroup::kAdvanced,
      .label = N_("Weights by"),
-     .tooltip = N_(
-         "What of two patches' difference makes them count for less in Non-Local Means. Less the "
-         "noise: what noise alone explains is taken off first, which keeps more detail. The whole "
-         "difference is the classic rule (h² = 2βσ² a pixel); strength squared is its β.")},
+     .tooltip = N_("How the difference of two patches lowers their weight in Non-Local "
+                   "Means. Less the noise: what noise alone explains is subtracted first, "
+                   "which keeps more detail. The whole difference is the classic rule (h² = "
+                   "2βσ² for each pixel); its β is the strength squared.")},
     {.key = "noise",
      .type = ParamType::kChoice,
      .member = &Params::noise,
      .choices = kNoises,
      .group = ParamGroup::kAdvanced,
      .label = N_("Look for"),
-     .tooltip = N_(
-         "What the automatic measurement takes for noise. The coarse noise of camera JPEGs looks "
-         "like fine texture: where it is not sure, it is looked for only when asked, and texture "
-         "may go with it then.")},
+     .tooltip = N_("What the automatic measurement takes for noise. The coarse noise of "
+                   "camera JPEGs looks like fine texture: where the two can't be told "
+                   "apart, it is removed only on request, and texture may go with it.")},
     {.key = "scales",
      .type = ParamType::kChoice,
      .member = &Params::scales,
      .choices = kScales,
      .group = ParamGroup::kAdvanced,
      .label = N_("Num_ber of scales"),
-     .tooltip = N_(
-         "Resolutions at which noise is removed. Noise of cameras is coarse and shows at half and "
-         "quarter resolution, too; automatic looks at the noise.")},
+     .tooltip = N_("At how many resolutions noise is removed. The noise of cameras is "
+                   "coarse and shows at half and quarter resolution, too; automatic decides "
+                   "by the noise.")},
     {.key = "depth",
      .type = ParamType::kInt,
      .member = &Params::depth,
@@ -252,9 +250,8 @@ const ParamSpec kSpecs[] = {
      .step = 1,
      .group = ParamGroup::kStack,
      .label = N_("Ad_jacent layers"),
-     .tooltip =
-         N_("In how many layers before and after each one the same is looked for (1 to 15). More "
-            "removes more noise and takes longer.")},
+     .tooltip = N_("How many layers before and after each one are searched for the same "
+                   "content (1 to 15). More layers remove more noise and take longer.")},
     {.key = "device",
      .type = ParamType::kString,
      .member = &Params::device,
@@ -269,9 +266,8 @@ const ParamSpec kSpecs[] = {
      .step = 256,
      .group = ParamGroup::kAdvanced,
      .label = N_("GPU memory limit (MiB)"),
-     .tooltip = N_(
-         "Most graphics memory to use, in MiB. 0: all that is free, less a reserve. The result is "
-         "the same.")}};
+     .tooltip = N_("The most graphics memory to use, in MiB. 0: all that is free, less a "
+                   "reserve. The result is the same.")}};
 
 std::string number_text(double value) {
   char text[32];

@@ -49,7 +49,7 @@ constexpr BuiltInPreset kBuiltIn[] = {
      "detail = 30\n"
      "scales = 3\n"},
     {"maximum-quality", N_("Maximum quality"),
-     N_("The best that the filter can do, several times slower."), "quality = high\n"},
+     N_("The best that the filter can do, in two to four times the time."), "quality = high\n"},
 };
 
 // How much noise there is: the user's, or measured.

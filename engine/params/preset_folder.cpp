@@ -40,10 +40,11 @@ Status check_preset_name(const std::string& name) {
   if (name.empty()) return bad(sentence("a preset needs a name"));
   if (name.size() > kLongestName) return bad(sentence("the preset's name is too long"));
   if (std::any_of(name.begin(), name.end(), forbidden)) {
-    return bad(sentence("a preset's name has none of the characters %s", {"/ \\ : * ? \" < > |"}));
+    return bad(sentence("a preset's name can't contain any of the characters %s",
+                        {"/ \\ : * ? \" < > |"}));
   }
   if (name.front() == '.' || name.front() == ' ' || name.back() == '.' || name.back() == ' ') {
-    return bad(sentence("a preset's name neither begins nor ends with a space or a full stop"));
+    return bad(sentence("a preset's name can't begin or end with a space or a full stop"));
   }
   if (find_built_in_preset(name) != nullptr) {
     return bad(sentence("'%s' is the name of a built-in preset", {name}));
@@ -67,7 +68,7 @@ Status read_preset(const std::string& path, Settings& settings) {
   Settings read;
   if (Status status = parse_preset(text, path, read); !status.ok()) return status;
   if (read.empty()) {
-    return {ErrorCode::kBadInput, sentence("'%s' is no preset: it sets nothing", {path})};
+    return {ErrorCode::kBadInput, sentence("'%s' is not a preset: it sets nothing", {path})};
   }
   settings = std::move(read);
   return {};

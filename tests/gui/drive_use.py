@@ -100,7 +100,7 @@ def presets_travel(window, work):
     empty.write_text("# nothing\n", encoding="utf-8")
     preset_menu(window, "Import…")
     answer_file_chooser(window, "Import Preset", "Import", empty)
-    wait_for("the complaint", lambda: window.label("is no preset: it sets nothing"))
+    wait_for("the complaint", lambda: window.label("is not a preset: it sets nothing"))
     window.press("Close")
     wait_for("the complaint's end", lambda: active_title() == "Grainless Denoise", 20)
     preset_menu(window, "Import…")

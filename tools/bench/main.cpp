@@ -35,7 +35,7 @@ void add_options(CLI::App& app, BenchOptions& options) {
   app.add_option("--component", options.component, "u8, u16, half or float; default float");
   app.add_option("--repeat", options.repeat, "Timed runs, after one that isn't; default 7")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--threads", options.threads, "Threads of the CPU; 0: one a core")
+  app.add_option("--threads", options.threads, "CPU threads; 0: one for each core")
       ->check(CLI::Range(0, 4096));
   app.add_flag("--json", options.json, "Print one JSON object instead of the table");
   add_param_options(app, options.given);

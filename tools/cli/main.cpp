@@ -74,13 +74,14 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
                       "precision stays the input's where the format has it."))
       ->required()
       ->type_name("OUTPUT");
-  app.add_option("--threads", options.threads, "Threads of the CPU; 0: one a core")
+  app.add_option("--threads", options.threads, "CPU threads; 0: one for each core")
       ->check(check_decimal)
       ->check(CLI::Range(0, 4096))
       ->type_name("COUNT");
   add_host_memory(app, options.host_memory);
   app.add_flag("--json", options.json,
-               text("Print one JSON object a picture on the standard output, a line each."));
+               text("Print one JSON object for each picture on the standard output, each on "
+                    "a line."));
   app.add_option(
          "--reference", options.reference,
          text("The clean picture: PSNR, SSIM and FSIM before and after are reported against it."))
@@ -110,24 +111,25 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
 void add_batch_options(CLI::App& app, DenoiseOptions& options) {
   const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
   app.add_option("--list", options.list,
-                 text("A file of further inputs, one name a line; - reads the standard input"))
+                 text("A file that names further inputs, one on each line; - reads the "
+                      "standard input"))
       ->type_name("FILE")
       ->group("Batches");
   app.add_option("--jobs", options.jobs,
-                 text("Pictures that are denoised at the same time, each with its own memory; "
-                      "default 1. More keep fast cards busy with small pictures, and take no "
-                      "more threads."))
+                 text("How many pictures are denoised at the same time, each with its own "
+                      "memory; default 1. More keep fast cards busy with small pictures, and "
+                      "take no more threads."))
       ->check(check_decimal)
       ->check(CLI::Range(1, 64))
       ->type_name("COUNT")
       ->group("Batches");
   app.add_flag("--resume", options.resume,
-               text("Leave out pictures whose result is there and newer than the picture and the "
-                    "preset's file. Other options that changed since are not noticed."))
+               text("Leave out pictures whose result exists and is newer than the picture "
+                    "and the preset's file. Changes of other options are not noticed."))
       ->group("Batches");
   app.add_option("--part", options.part,
-                 text("Of all inputs the I-th of N parts: for several computers with the same "
-                      "files. Each takes every N-th picture."))
+                 text("Only the I-th of N parts of all inputs, for several computers with the "
+                      "same files. Each takes every N-th picture."))
       ->type_name("I/N")
       ->group("Batches");
 }
@@ -181,19 +183,19 @@ int metrics_main(int argc, char** argv) {
 
 int estimate_main(int argc, char** argv) {
   const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
-  CLI::App app(wrapped("Prints the noise of pictures and how sure that is: the standard deviation, "
-                       "in 8-bit steps, of grey or of lightness and two colour channels. No file "
-                       "is changed.",
+  CLI::App app(wrapped("Prints the noise of pictures, and how certain that is: the standard "
+                       "deviation, in 8-bit steps, of grey or of lightness and two colour "
+                       "channels. No file is changed.",
                        kHelpWidth + kHelpColumn),
                "grainless estimate");
   EstimateOptions options;
   app.add_option("INPUT", options.inputs, "Pictures")->required();
-  app.add_flag("--json", options.json, "Print one JSON object a picture, a line each");
+  app.add_flag("--json", options.json, "Print one JSON object for each picture, each on a line");
   app.add_option("--noise", options.kind,
-                 text("What to look for: auto, or camera for coarse "
-                      "noise that texture may look like, too."))
+                 text("What to look for: auto, or camera for coarse noise, which may be "
+                      "texture."))
       ->type_name("KIND");
-  app.add_option("--threads", options.threads, "Threads; 0: one a core")
+  app.add_option("--threads", options.threads, "CPU threads; 0: one for each core")
       ->check(check_decimal)
       ->check(CLI::Range(0, 4096))
       ->type_name("COUNT");
