@@ -21,7 +21,15 @@ refuses() { # REASON ARGUMENT…
     [[ $said == "dev: $reason"* && $said != *$'\n'* ]] || { echo "$said" >&2 && return 1; }
 }
 
-check "help lists the commands" grep -q '^  install  ' <("$folder/dev" --help)
+# The commands are the functions cmd_NAME.
+every_command_is_listed() {
+    local command listed
+    listed=$("$folder/dev" --help)
+    while read -r command; do
+        [[ $command == help || $listed == *$'\n'"  $command "* ]] || { echo "'$command' is missing" >&2 && return 1; }
+    done < <(grep -hoP '^cmd_\K[a-z]+' "$folder/dev" "$folder"/tools/dev/*.sh)
+}
+check "help lists every command" every_command_is_listed
 check "clean --help is a question" refuses "clean takes no arguments, not '--help'" clean --help
 check "and deletes nothing" test -e "$folder/build/of earlier hours"
 check "install has no other place" refuses "install takes no arguments" install /opt/gimp
