@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What every backend offers the tile scheduler.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace grainless {
 
-// What runs tiles: the CPU, or one device of a module. Errors are thrown as Error.
+// Computes tiles: the CPU, or one device of a module. Errors are thrown as Error.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -17,13 +18,14 @@ class Backend {
   virtual std::string description() const = 0;  // for people: the processor's or card's name
   // How many run() calls at once are worthwhile.
   virtual int32_t concurrency() const = 0;
-  // What the plan asks for and this backend can't do, as one sentence; kOk when there is nothing.
+  // kOk when this backend can do what the plan asks for; else one sentence says what it can't.
   virtual Status supports(const Plan& plan) const = 0;
-  // Bytes that one run() needs beyond source and target, and the bytes that all runs at a time may
-  // take; throws Error when the device doesn't answer.
+  // The bytes that one run() needs beyond source and target, for a tile whose `in` is width x
+  // height pixels; and the bytes that all runs together may take now. Throws Error when the device
+  // doesn't answer.
   virtual uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const = 0;
   virtual uint64_t budget() const = 0;
-  // Sides of `out` above this gain nothing; 0: no such bound.
+  // A longer side of `out` than this, in pixels, gains nothing; 0: there is no such bound.
   virtual int32_t preferred_side() const = 0;
 
   // Computes tile.out from tile.in; the result does not depend on how the image was cut. Checks for

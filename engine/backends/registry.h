@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// From the user's choice of devices to opened backends.
 #pragma once
 
 #include <map>
@@ -14,8 +15,8 @@
 
 namespace grainless {
 
-// Knows which devices there are and keeps the opened ones, so that a preview does not open a card
-// anew.
+// Knows which devices there are, and keeps those that were opened, so that a preview does not open
+// a card again. May be used from several threads.
 class Registry {
  public:
   // cards may be null: built without GPU support.
@@ -24,14 +25,14 @@ class Registry {
   // `ask`: opens every card to ask for its free memory.
   std::vector<DeviceInfo> devices(bool ask);
 
-  // The cards that params.device asks for: auto the first usable one, cuda all of them, cuda:N,M
-  // those. Reasons for what can't be used are added to fallbacks; the CPU is the caller's last
-  // resort.
+  // The cards that params.device asks for: for auto the first usable one, for cuda all usable ones,
+  // for cuda:N,M these. The reasons why others can't be used are added to fallbacks. The CPU is the
+  // caller's last resort.
   std::vector<std::shared_ptr<Backend>> accelerators(const Params& params,
                                                      std::vector<std::string>& fallbacks);
   std::shared_ptr<Backend> cpu() const { return cpu_; }
 
-  // Forgets an opened card that failed, so that the next call opens it afresh.
+  // Forgets an opened card that failed, so that the next call opens it again.
   void drop(const std::string& name);
 
  private:

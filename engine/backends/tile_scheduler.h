@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Distributes the tiles of an image, or the slabs of a volume, to backends.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,7 @@
 
 namespace grainless {
 
-// What tiles a backend takes, and how many at once.
+// Which tiles a backend takes, and how many at a time.
 struct Cut {
   TileSize tile;
   int32_t streams;
@@ -26,21 +27,21 @@ class TileWork {
   virtual const Callbacks& callbacks() const = 0;
   // Tiles whose longer side is under twice this are not cut any further.
   virtual int32_t smallest_side() const = 0;
-  // Into what tiles the area is cut for a backend, when `devices` share it: as few as the budget
-  // allows and leave one's transfers beside another's kernels. Throws Error(kOutOfMemory) when the
-  // budget is too little for the smallest tile.
+  // The tiles into which the area is cut for a backend when `devices` share it: as few as the
+  // budget allows, but enough for the transfers of one to overlap the kernels of another. Throws
+  // Error(kOutOfMemory) when the budget is too small for the smallest tile.
   virtual Cut choose_cut(const Backend& backend, int32_t devices) const = 0;
   virtual void run(Backend& backend, const Rect& tile, const Callbacks& callbacks,
                    AbiTiming* timing) const = 0;
-  // No tile comes to that part of the area any more. Doesn't throw.
+  // Called when that part of the area is final. Must not throw.
   virtual void finished(const Rect&) const {}
 };
 
-// Throws Error(kOutOfMemory): a budget of so many bytes fits no tile.
+// Throws Error(kOutOfMemory), whose sentence says that a budget of so many bytes fits no tile.
 [[noreturn]] void throw_no_room(uint64_t budget);
 
-// Fills target from source, which holds all that the plan needs of the image. All are borrowed;
-// without a flow the source is there from the start.
+// Fills target from source, which holds all that the plan needs of the image. All arguments must
+// outlive this object. Without a flow the whole source is there from the start.
 class ImageWork final : public TileWork {
  public:
   ImageWork(const Plan& plan, const ConstImage& source, const MutableImage& target,
@@ -66,11 +67,11 @@ class ImageWork final : public TileWork {
   const PixelFlow* flow_;
 };
 
-// Does the work on the accelerators together, each of which takes tiles of its own size. A card
-// that runs out of memory gets smaller tiles; a card that fails, or can't do what the plan asks, is
-// left out and its tile is somebody else's; what no card could do, the CPU does. Throws Error:
-// kCancelled, or what the CPU failed with. Fills device, fallbacks, tiles, timings and peak_memory
-// of the report, and failed_devices with those that are to be opened afresh.
+// Does the work on all accelerators together, each of which takes tiles of its own size. A card
+// that runs out of memory gets smaller tiles. A card that fails, or can't do what the plan asks
+// for, is left out, and its tile goes to another device. The CPU does what no card could do. Throws
+// Error(kCancelled), or what the CPU failed with. Sets device, fallbacks, tiles, timings and
+// peak_memory of the report, and failed_devices to those that have to be opened again.
 void run_tiles(const TileWork& work, const std::vector<std::shared_ptr<Backend>>& accelerators,
                const std::shared_ptr<Backend>& cpu, Report& report,
                std::vector<std::string>& failed_devices);

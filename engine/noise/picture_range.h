@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which values a picture holds, which decides how finely and how widely patches are compared
-// (engine/plan/match_scale.h). As the noise it is measured on whole pictures, never on a crop.
+// The range of a picture's values, which decides how finely and how widely patches are compared
+// (engine/plan/match_scale.h). Like the noise, it is measured on whole pictures, never on a crop.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace grainless {
 
-// Of all of the images together (a volume's layers), which are whole and of one format. Taken from
-// some 260,000 pixels, evenly spread. A value beyond black or white counts as far as its
-// surroundings hold as much: that of a single pixel, or of a few, is not the picture's. Integers
-// and pictures about black..white have the range 0..255. Where no pixel can be hidden, there is no
-// mean.
+// The range of all images together (the layers of a volume), which must be whole and of one format.
+// It is taken from some 260,000 pixels, evenly spread. A value beyond black or white counts only as
+// far as its surroundings reach it, too: that of one or a few pixels does not belong to the
+// picture. Integers, and pictures near black..white, have the range 0..255. Where no pixel can be
+// hidden, there is no mean.
 PictureRange picture_range(std::span<const ConstImage> images);
 
-// The same of pictures that pass by in bands of rows.
+// The same for pictures that are read in bands of rows.
 class RangeMeter {
  public:
   struct Size {
     PixelFormat format;
     int32_t width, height;
   };
-  // Of `count` pictures of that size.
+  // For `count` pictures of that size.
   RangeMeter(const Size& size, int64_t count);
 
-  // Rows first..end-1; a band has the picture's width, and a row before and after these where the
-  // picture has them. Each row of each picture comes once.
+  // Adds the rows first..end-1 of a band, which has the picture's width, and a row before and after
+  // these where the picture has them. Each row of each picture is to be added once.
   void add(const ConstImage& band, int32_t first, int32_t end);
 
   PictureRange range();
@@ -39,7 +39,7 @@ class RangeMeter {
   void add_pixel(const ConstImage& band, int32_t x, int32_t y);
   float ranked(int64_t rank);
 
-  int32_t step_ = 0;  // between pixels that are looked at; 0: none are
+  int32_t step_ = 0;  // between the pixels that are looked at; 0: none is
   std::vector<float> values_;
   bool usual_ = true;
   struct Mean {
@@ -49,10 +49,11 @@ class RangeMeter {
   Mean mean_[kMaxChannels];
 };
 
-// How many times wider than a usual picture's; at least 1.
+// How many times as wide as that of a usual picture; at least 1.
 double whites(const PictureRange& range);
 
-// Whether the pixels decide it: all other formats have the usual range, and hide nothing.
+// Whether the range depends on the pixels; all other formats have the usual range, and hide
+// nothing.
 bool has_range(PixelFormat format);
 
 }  // namespace grainless
