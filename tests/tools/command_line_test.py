@@ -121,8 +121,11 @@ class Result(CommandLine):
 
     def test_only_what_is_asked_is_measured(self):
         noise = ["in.pgm", "-o", "out.pgm", "--json", "--add-noise", "20", "--sigma", "20"]
-        report = json.loads(self.denoise(*noise, "--metrics", "all").stdout)
+        measured = self.denoise(*noise, "--metrics", "all")
+        report = json.loads(measured.stdout)
         self.assertEqual(list(report), KEYS + QUALITY_KEYS + ["changed", "note"])
+        for key, name in (("ssim", "SSIM"), ("fsim", "FSIM")):
+            self.assertIn(f", {name} {report[key + '_before']:.4f} -> {report[key + '_after']:.4f}", measured.stderr)
         self.assertGreater(report["ssim_after"], report["ssim_before"])
         for options in (noise, [*noise[:4], "--reference", "in.pgm"]):
             for metrics, keys in (("none", []), ("psnr", QUALITY_KEYS[:2])):
@@ -356,6 +359,7 @@ class Result(CommandLine):
         self.assertEqual(report["layers"], 5)
         self.assertGreater(report["psnr_after"], report["psnr_before"] + 3)
         self.assertGreater(report["fsim_after"], report["fsim_before"])
+        self.assertRegex(measured.stderr, r", PSNR .* dB, SSIM 0\.\d{4} -> 0\.\d{4}, FSIM 0\.\d{4} -> 0\.\d{4}\n")
         report = json.loads(self.denoise("--depth", "2", "--json", *frames, "-o", "default.tif").stdout)
         self.assertEqual((report["method"], report["layers"]), ("bm3d", 5))
         self.refuse("--method", "sw-nlm", "--depth", "2", *frames, "-o", "bad.tif", words=["bm3d or nlm"])

@@ -24,10 +24,6 @@ std::string decimals(double value, int digits) {
   return text;
 }
 
-std::string decimals(const std::optional<double>& value, int digits) {
-  return value ? decimals(*value, digits) : "-";
-}
-
 std::string summary(const Job& job, const Outcome& outcome) {
   const Report& report = outcome.report;
   std::string text = job.input + " -> " + job.output + ": " + report.device;
@@ -38,14 +34,7 @@ std::string summary(const Job& job, const Outcome& outcome) {
   }
   if (outcome.estimated) text += " (" + confidence_text(report.noise.confidence) + ")";
   text += corners_text(report.noise) + ", " + decimals(total_seconds(outcome), 2) + " s";
-  if (outcome.metrics != Metrics::kNone) {
-    text += ", PSNR " + decimals(outcome.before.psnr, 2) + " -> " +
-            decimals(outcome.after.psnr, 2) + " dB";
-  }
-  if (outcome.metrics == Metrics::kAll) {
-    text += ", SSIM " + decimals(outcome.before.ssim, 4) + " -> " + decimals(outcome.after.ssim, 4);
-  }
-  return text;
+  return text + quality_text(outcome);
 }
 
 // `said` holds the fall-backs that earlier pictures of the batch had too.

@@ -9,6 +9,14 @@
 namespace grainless::tools {
 namespace {
 
+// "-" where there is no finite value.
+std::string decimals(const std::optional<double>& value, int digits) {
+  if (!value) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, *value);
+  return text;
+}
+
 void add_seconds(JsonLine& line, const Outcome& outcome) {
   const Report& report = outcome.report;
   line.open("seconds", '{');
@@ -80,6 +88,19 @@ std::string corners_text(const NoiseModel& noise) {
   char text[64];
   std::snprintf(text, sizeof text, ", %.1f times as strong in the corners",
                 static_cast<double>(in_corners(noise)));
+  return text;
+}
+
+std::string quality_text(const Outcome& outcome) {
+  const Quality &before = outcome.before, &after = outcome.after;
+  std::string text;
+  if (outcome.metrics != Metrics::kNone) {
+    text += ", PSNR " + decimals(before.psnr, 2) + " -> " + decimals(after.psnr, 2) + " dB";
+  }
+  if (outcome.metrics == Metrics::kAll) {
+    text += ", SSIM " + decimals(before.ssim, 4) + " -> " + decimals(after.ssim, 4) + ", FSIM " +
+            decimals(before.fsim, 4) + " -> " + decimals(after.fsim, 4);
+  }
   return text;
 }
 

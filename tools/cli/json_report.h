@@ -36,7 +36,7 @@ std::string note_of(const Outcome& outcome);
 // where they have no finite value: PSNR of identical pictures, SSIM of pictures smaller than its
 // window.
 void add_outcome(JsonLine& line, const Outcome& outcome);
-// "sigma": a number a channel.
+// "sigma": a number for each channel.
 void add_sigma(JsonLine& line, const NoiseModel& noise);
 // "tones", where noise differs over brightness: luma's sigma at brightness 0, 32, ... 255.
 void add_tones(JsonLine& line, const NoiseModel& noise);
@@ -44,6 +44,8 @@ void add_tones(JsonLine& line, const NoiseModel& noise);
 void add_corners(JsonLine& line, const NoiseModel& noise);
 // Says the same to people, after a comma.
 std::string corners_text(const NoiseModel& noise);
+// Says what was measured against the clean picture to people, each after a comma.
+std::string quality_text(const Outcome& outcome);
 void add_number_or_null(JsonLine& line, const char* name, const std::optional<double>& value);
 
 // Writes one line to stdout. Both throw Error(kBadInput) when stdout doesn't take it.

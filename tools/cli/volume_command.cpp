@@ -219,12 +219,7 @@ std::string summary(const DenoiseOptions& options, const Params& params, size_t 
                 double(outcome.report.noise.sigma[0][0]), total_seconds(outcome));
   std::string line = std::to_string(layers) + (layers == 1 ? " layer -> " : " layers -> ") +
                      options.output + ": " + outcome.report.device + ", " + outcome.method + text;
-  if (outcome.metrics != Metrics::kNone && outcome.before.psnr && outcome.after.psnr) {
-    std::snprintf(text, sizeof text, ", PSNR %.2f -> %.2f dB", *outcome.before.psnr,
-                  *outcome.after.psnr);
-    line += text;
-  }
-  return line;
+  return line + quality_text(outcome);
 }
 
 void report(const DenoiseOptions& options, const Params& params, size_t layers,
