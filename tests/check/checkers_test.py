@@ -107,7 +107,8 @@ class Links(Checker):
     def test_headings_that_are_gone(self):
         self.write(README_dot_md="[a](docs/guide.md#noise) [b](docs/manual.html#presets)\n", docs__guide_dot_md=self.guide,
                    docs__manual_dot_html="")
-        self.fails("README.md: docs/guide.md#noise leads to no heading", "README.md: docs/manual.html#presets leads to no heading")
+        self.fails("README.md: docs/guide.md#noise leads to no heading",
+                   "README.md: docs/manual.html#presets leads to no heading")
 
 
 class Duplicates(Checker):

@@ -83,7 +83,8 @@ class ToneCurves(base.CommandLine):
                               ("cicp", png(plain, cicp=bytes([1, 13, 0, 1]))), ("gamma", png(linear, gamma=1.0))):
             (self.path / f"{name}.png").write_bytes(content)
         for name in ("silent", "srgb", "cicp"):
-            self.refuse("--sigma", "5", "--depth", "1", "linear.png", f"{name}.png", "-o", "out.tif", words=["another tone curve"])
+            self.refuse("--sigma", "5", "--depth", "1", "linear.png", f"{name}.png", "-o", "out.tif",
+                        words=["another tone curve"])
         self.denoise("--depth", "1", "linear.png", "gamma.png", "-o", "out.tif")
 
     def test_floats(self):
