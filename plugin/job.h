@@ -13,16 +13,19 @@
 
 namespace grainless {
 
+// One call of a procedure: what it was asked to denoise, the preview while the dialog is open, and
+// the tasks that do the work.
 class Job {
  public:
   Job(Engine& engine, std::unique_ptr<LayerFilter> filter, JobSubject subject);
 
   GimpImage* image() const { return subject_.image; }
+  // Why the image and its layers can't be denoised (any more), in one sentence; empty: they can.
   std::string refusal() const { return subject_.refusal(); }
   Drawables drawables() const;
-  // Makes the preview, which goes on existing, for these settings at first.
+  // Makes the preview, which lives as long as the job, with these settings at first.
   ui::Subject open_preview(const Params& params);
-  // The work, with what the preview has measured.
+  // The work for these settings. What the preview has measured is not measured again.
   Tasks tasks(const Params& params);
 
  private:

@@ -11,7 +11,8 @@ using Vector = std::array<double, kSize>;
 template <size_t kSize>
 using Matrix = std::array<Vector<kSize>, kSize>;
 
-// x of a x = b, a symmetric and positive definite (Gaussian elimination needs no pivots there).
+// The solution x of a x = b, for a symmetric and positive definite a, with which Gaussian
+// elimination needs no pivoting.
 template <size_t kSize>
 Vector<kSize> solved(Matrix<kSize> a, Vector<kSize> b) {
   for (size_t i = 0; i < kSize; ++i) {

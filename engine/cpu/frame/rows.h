@@ -10,8 +10,8 @@ namespace grainless {
 
 inline constexpr int32_t kRowsAtOnce = 16;
 
-// Calls body(y) for every row of rect: strips of kRowsAtOnce of them side by side, each from its
-// first to its last.
+// Calls body(y) for every row of rect. Strips of kRowsAtOnce rows run in parallel, the rows of a
+// strip in order.
 template <typename Body>
 void over_rows(const Rect& rect, ThreadPool& pool, const Body& body) {
   pool.parallel_for((rect.height + kRowsAtOnce - 1) / kRowsAtOnce, [&](int32_t strip, int32_t) {
