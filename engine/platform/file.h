@@ -39,6 +39,10 @@ FilePointer open_to_read(const std::string& path);
 enum class Reading { kSome, kNoneYet, kEnd, kFailed };
 Reading read_standard_input(std::string& text);
 
+// Makes the pipe of that name, as bash's <(…) has one, the standard input. False where it is none,
+// and on Windows.
+bool become_standard_input(const std::string& path);
+
 // The names of what lies in a folder, in no order, without '.' and '..'. None of a folder that
 // can't be read. Throws std::bad_alloc without memory, where std::filesystem's iterator ends the
 // program.

@@ -222,6 +222,19 @@ class Result(CommandLine):
 
     def test_lists_that_are_none(self):
         """One name a line: neither find's -print0 nor UTF-16, of which the first name would be taken for all."""
+    @posix
+    def test_a_list_through_a_pipe(self):
+        """As bash's <(find …) and /dev/stdin are."""
+        names = self.make_batch()
+        listed = (self.path / "list").read_bytes()
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.write(writer, listed)
+        os.close(writer)
+        result = self.denoise("--list", f"/dev/fd/{reader}", "-o", "out/", "--json", pass_fds=[reader])
+        self.assertEqual(self.outputs_of(result), names[1:])
+        self.refuse("--list", "/dev/zero", "-o", "out/", words=["regular"])
+
         self.make_batch()
         (self.path / "list").write_bytes(b"\xef\xbb\xbfa.pgm\nb.pgm\n")
         self.assertEqual(self.outputs_of(self.denoise("--list", "list", "-o", "out/", "--json")), ["a", "b"])
@@ -711,6 +724,16 @@ class Refusals(CommandLine):
 
     @posix
     def test_closed_streams_are_no_files(self):
+    @posix
+    def test_interrupt_before_a_pipe_is_written_to(self):
+        os.mkfifo(self.path / "pipe")
+        process = subprocess.Popen([GRAINLESS, "--list", "pipe", "-o", "out/"], cwd=self.path, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        self.wait_for_handler(process.pid)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=5), 3)
+
         """The first file opened would take their numbers, and what is said would go into a picture."""
         def close():
             for number in (0, 1, 2):

@@ -62,7 +62,9 @@ bool parse_number(std::string_view text, int64_t& number) {
 }  // namespace
 
 std::vector<std::string> read_list(const std::string& path) {
-  if (path == "-") {
+  const std::optional<FileInfo> info = file_info(path);
+  const bool other = info && info->kind == FileKind::kOther;
+  if (path == "-" || (other && become_standard_input(path))) {
     std::istringstream stream(read_until_end(path));
     return read_lines(stream, path);
   }

@@ -111,7 +111,7 @@ void add_denoise_options(CLI::App& app, DenoiseOptions& options) {
 void add_batch_options(CLI::App& app, DenoiseOptions& options) {
   const auto text = [](const char* description) { return wrapped(description, kHelpWidth); };
   app.add_option("--list", options.list,
-                 text("A file that names further inputs, one on each line; - reads the "
+                 text("A file or pipe that names further inputs, one on each line; - reads the "
                       "standard input"))
       ->type_name("FILE")
       ->group("Batches");

@@ -132,7 +132,7 @@ FilePointer open_to_read(const std::string& path) {
 Reading read_standard_input(std::string& text) {
   constexpr int kMilliseconds = 100;
   const auto unless_interrupted = [] {
-    return errno == EINTR ? Reading::kNoneYet : Reading::kFailed;
+    return errno == EINTR || errno == EAGAIN ? Reading::kNoneYet : Reading::kFailed;
   };
   pollfd input{STDIN_FILENO, POLLIN, 0};
   const int ready = poll(&input, 1, kMilliseconds);
@@ -143,6 +143,17 @@ Reading read_standard_input(std::string& text) {
   if (got < 0) return unless_interrupted();
   text.append(bytes, static_cast<size_t>(got));
   return got > 0 ? Reading::kSome : Reading::kEnd;
+}
+
+// Without waiting for who writes into it: a signal could not end that.
+bool become_standard_input(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  struct stat info;
+  const bool pipe = fstat(descriptor, &info) == 0 && S_ISFIFO(info.st_mode);
+  const bool done = pipe && dup2(descriptor, STDIN_FILENO) >= 0;
+  close(descriptor);
+  return done;
 }
 
 std::vector<std::string> names_in(const std::string& folder) {

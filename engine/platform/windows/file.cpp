@@ -140,6 +140,10 @@ Reading read_standard_input(std::string& text) {
   return got > 0 ? Reading::kSome : Reading::kEnd;
 }
 
+bool become_standard_input(const std::string&) {
+  return false;
+}
+
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   WIN32_FIND_DATAW entry;
