@@ -198,6 +198,8 @@ class Result(CommandLine):
         self.denoise("a.pgm", "b.pgm", "-o", "{}-clean.pfm")
         self.assertEqual(self.names(), ["a-clean.pfm", "a.pgm", "b-clean.pfm", "b.pgm", "c.pgm",
                                         "in.pgm", "out/a.pgm", "out/b.pgm", "out/c.pgm"])
+        self.denoise("a.pgm", "b.pgm", "-o", "new/of-{}/clean.pfm")
+        self.assertEqual([name for name in self.names() if name.startswith("new")], ["new/of-a/clean.pfm", "new/of-b/clean.pfm"])
 
     def make_batch(self):
         names = ["a", "b", "c", "d", "e"]
@@ -220,8 +222,6 @@ class Result(CommandLine):
         (self.path / "list").write_text("\n")
         self.refuse("--list", "list", "-o", "out/", words=["INPUT"])
 
-    def test_lists_that_are_none(self):
-        """One name a line: neither find's -print0 nor UTF-16, of which the first name would be taken for all."""
     @posix
     def test_a_list_through_a_pipe(self):
         """As bash's <(find …) and /dev/stdin are."""
@@ -235,6 +235,8 @@ class Result(CommandLine):
         self.assertEqual(self.outputs_of(result), names[1:])
         self.refuse("--list", "/dev/zero", "-o", "out/", words=["regular"])
 
+    def test_lists_that_are_none(self):
+        """One name a line: neither find's -print0 nor UTF-16, of which the first name would be taken for all."""
         self.make_batch()
         (self.path / "list").write_bytes(b"\xef\xbb\xbfa.pgm\nb.pgm\n")
         self.assertEqual(self.outputs_of(self.denoise("--list", "list", "-o", "out/", "--json")), ["a", "b"])
@@ -723,8 +725,6 @@ class Refusals(CommandLine):
                 self.assertEqual(self.names(), ["in.pgm"])
 
     @posix
-    def test_closed_streams_are_no_files(self):
-    @posix
     def test_interrupt_before_a_pipe_is_written_to(self):
         os.mkfifo(self.path / "pipe")
         process = subprocess.Popen([GRAINLESS, "--list", "pipe", "-o", "out/"], cwd=self.path, stderr=subprocess.PIPE, text=True)
@@ -734,6 +734,8 @@ class Refusals(CommandLine):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=5), 3)
 
+    @posix
+    def test_closed_streams_are_no_files(self):
         """The first file opened would take their numbers, and what is said would go into a picture."""
         def close():
             for number in (0, 1, 2):

@@ -25,7 +25,9 @@ Job make_job(const std::string& input, const std::string& output, bool several) 
     // "{}/clean.png" would lie in another folder than the one that was named.
     if (stem == "." || stem == "..")
       fail_file(input, "has no name that could stand in place of {}");
-    return {input, std::string(output).replace(at, 2, stem), ""};
+    const fs::path path = std::string(output).replace(at, 2, stem);
+    const bool missing = path.has_parent_path() && !fs::exists(path.parent_path(), error);
+    return {input, path.string(), missing ? path.parent_path().string() : ""};
   }
   const bool exists = fs::is_directory(output, error);
   if (exists || names_folder(output)) {
