@@ -56,7 +56,9 @@ def complaints(program, page, script):
                     if f".B {option}" not in text and f", {option}" not in text)
         yield from (f"completion lacks {command} {option}" for option in wanted - complete(program, script, *command, "--"))
     for words, offered in [(["--method", "s"], {"sw-nlm"}), (["--preset", "cam"], {"camera-jpeg"}), (["met"], {"metrics"}),
-                           (["--qual"], {"--quality"}), (["metrics", "--thr"], set())]:
+                           (["--qual"], {"--quality"}), (["metrics", "--thr"], set()), (["--method", "=", "sw"], {"sw-nlm"}),
+                           (["--stages", "="], {"all", "first"}), (["--preset", "=", "cam"], {"camera-jpeg"}),
+                           (["--metrics", "p"], {"psnr"})]:
         if complete(program, script, *words) != offered:
             yield f"completion of {words} is {complete(program, script, *words)}, not {offered}"
     with tempfile.TemporaryDirectory() as folder:

@@ -88,6 +88,12 @@ _grainless_presets() {{
 _grainless() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} words=
     COMPREPLY=()
+    # Of --method=nlm bash makes three words.
+    if [[ $current == = ]]; then
+        current=
+    elif [[ $previous == = ]] && ((COMP_CWORD > 2)); then
+        previous=${{COMP_WORDS[COMP_CWORD - 2]}}
+    fi
     case $previous in
 {values}        --preset) _grainless_presets "${{COMP_WORDS[0]}}" "$current" && return ;;
     esac

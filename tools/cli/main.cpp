@@ -56,9 +56,9 @@ void add_metrics_option(CLI::App& app, std::optional<Metrics>& metrics) {
       {"none", Metrics::kNone}, {"psnr", Metrics::kPsnr}, {"all", Metrics::kAll}};
   app.add_option_function<std::string>(
          "--metrics", [&metrics, names](const std::string& name) { metrics = names.at(name); },
-         wrapped("What is measured against the clean picture: all (PSNR, SSIM and FSIM; "
-                 "the default with --reference), psnr (the default where noise is added) "
-                 "or none, which saves the time.",
+         wrapped("What is measured against the clean picture: all is PSNR, SSIM and FSIM, none "
+                 "saves the time. Takes all|psnr|none. Default: all with --reference, psnr where "
+                 "noise is added.",
                  kHelpWidth))
       ->check(CLI::IsMember(names).description(""))
       ->type_name("NAME")
