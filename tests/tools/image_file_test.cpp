@@ -125,6 +125,23 @@ TEST(ImageFile, RawPnmHasItsMostSignificantByteFirst) {
   EXPECT_EQ(image.pixels[1], 2);
 }
 
+TEST(ImageFile, AHeaderWithLinesOfWindowsIsNoSample) {
+  const Folder folder;
+  const auto first = [&](const std::string& content) {
+    write_text(folder.file("a.pgm"), content);
+    return read_image(folder.file("a.pgm")).pixels[0];
+  };
+  EXPECT_EQ(first("P5\r\n3 1\r\n255\r\nabc"), 'a');
+  EXPECT_EQ(first("P5\n3 1\n255\r\nbc"), '\n');   // the one blank is a return
+  EXPECT_EQ(first("P5\n3 1\n255\n\nbcd"), '\n');  // and what follows is no matter
+  EXPECT_EQ(first("P5\n3 1\n255\r\nbcde"), '\n');
+  write_text(folder.file("a.pfm"), std::string("Pf\r\n1 1\r\n-1.0\r\n\0\0\x80\x3f", 19));
+  const Image image = read_image(folder.file("a.pfm"));
+  float value = 0;
+  std::memcpy(&value, image.pixels.get(), sizeof value);
+  EXPECT_EQ(value, 1.0f);
+}
+
 TEST(ImageFile, InputsAreKnownByContent) {
   const Folder folder;
   write_image(folder.file("a.ppm"), random_image({Component::kU8, 3}, 3, 2));

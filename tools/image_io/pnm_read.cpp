@@ -94,6 +94,15 @@ Header read_header(const InputFile& file) {
   return header;
 }
 
+// Samples begin behind one blank. A header whose lines end as Windows' do has two there, and its
+// file is longer by just that.
+void skip_line_feed(const InputFile& file) {
+  std::fseek(file.stream(), -1, SEEK_CUR);
+  const bool returned = std::getc(file.stream()) == '\r';
+  const int next = std::getc(file.stream());
+  if (!returned || next != '\n') std::ungetc(next, file.stream());
+}
+
 // Before memory is asked for: a header alone can't make us take gigabytes. A sample of a plain file
 // is a digit and, but for the last, a blank at least.
 void check_length(const InputFile& file, const Header& header) {
@@ -103,7 +112,9 @@ void check_length(const InputFile& file, const Header& header) {
   const auto samples = uint64_t(header.width) * uint64_t(header.height) * uint64_t(header.channels);
   const uint64_t bytes = floats ? 4 : plain || header.maxval > 255 ? 2 : 1;
   const uint64_t rest = file.size() - std::min(file.size(), uint64_t(std::ftell(file.stream())));
-  if (rest < samples * bytes - (plain ? 1 : 0)) fail_file(file.path(), "is truncated");
+  const uint64_t needed = samples * bytes - (plain ? 1 : 0);
+  if (rest < needed) fail_file(file.path(), "is truncated");
+  if (!plain && rest == needed + 1) skip_line_feed(file);
 }
 
 void read_bytes(const InputFile& file, void* to, size_t bytes) {
