@@ -298,7 +298,8 @@ TEST(Tiff, MetadataGoesThrough) {
   image.metadata.xmp = {'<', 'x', '>'};
   image.metadata.orientation = 6;
   image.metadata.resolution = Resolution{300 / 0.0254, 150 / 0.0254, true};
-  image.metadata.tiff_texts = {{TIFFTAG_MAKE, "Maker"}, {TIFFTAG_COPYRIGHT, "someone"}};
+  image.metadata.tiff_texts = {
+      {TIFFTAG_PAGENAME, "slice 1"}, {TIFFTAG_MAKE, "Maker"}, {TIFFTAG_COPYRIGHT, "someone"}};
   const auto texts = image.metadata.tiff_texts;
   EXPECT_TRUE(write_image(folder.file("a.tif"), std::move(image)).empty());
   const Metadata kept = read_image(folder.file("a.tif")).metadata;
