@@ -311,6 +311,31 @@ TEST(Tiff, MetadataGoesThrough) {
   EXPECT_EQ(kept.tiff_texts, texts);
 }
 
+// In EXIF, which has places for them; a note tells of the others.
+TEST(Tiff, TextsGoIntoOtherFormats) {
+  const Folder folder;
+  const auto picture = [&](std::vector<std::pair<uint32_t, std::string>> texts) {
+    Image image = random_image({Component::kU8, 3}, 4, 4);
+    image.metadata.tiff_texts = std::move(texts);
+    image.metadata.orientation = 6;
+    write_image(folder.file("a.tif"), std::move(image));
+    return read_image(folder.file("a.tif"));
+  };
+  for (const char* name : {"a.png", "a.jpg"}) {
+    const FileKind kind = kind_of_output(name);
+    EXPECT_TRUE(losses(kind, picture({{TIFFTAG_ARTIST, "Eva"}}), name).empty());
+    EXPECT_EQ(losses(kind, picture({{TIFFTAG_PAGENAME, "one"}}), name).size(), 1u);
+    write_image(folder.file(name), picture({{TIFFTAG_COPYRIGHT, "(c)"}, {TIFFTAG_ARTIST, "Eva"}}));
+    const Metadata kept = read_image(folder.file(name)).metadata;
+    EXPECT_EQ(kept.orientation, 6);
+    const std::vector<ExifEntry> expected = {{0x0112, 3, 1, {6, 0}},
+                                             {TIFFTAG_ARTIST, 2, 4, {'E', 'v', 'a', 0}},
+                                             {TIFFTAG_COPYRIGHT, 2, 4, {'(', 'c', ')', 0}}};
+    EXPECT_EQ(parse_exif(kept.exif).picture, expected) << name;
+  }
+  EXPECT_EQ(losses(FileKind::kPpm, picture({{TIFFTAG_ARTIST, "Eva"}}), "a.ppm").size(), 2u);
+}
+
 constexpr int kNone = -1;
 
 // Two pages, the larger one first; one of them may say that it is the other's small copy.

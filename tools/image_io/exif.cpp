@@ -19,6 +19,10 @@ constexpr size_t kMostEntries = 1000, kLargestEntry = 4 << 20;
 constexpr uint16_t kPictureTags[] = {0x0112, 0x010e, 0x010f, 0x0110,
                                      0x0131, 0x0132, 0x013b, 0x8298};
 
+bool is_of_picture(uint32_t tag) {
+  return std::find(std::begin(kPictureTags), std::end(kPictureTags), tag) != std::end(kPictureTags);
+}
+
 // Bytes of a type's value, and of the numbers that it is made of; 0: unknown.
 struct TypeSize {
   size_t value, number;
@@ -68,9 +72,7 @@ class Parser {
     for (ExifEntry& entry : first_directory()) {
       if (entry.tag == kCameraTag && exif.camera.empty()) exif.camera = directory(pointer(entry));
       if (entry.tag == kPlaceTag && exif.place.empty()) exif.place = directory(pointer(entry));
-      const bool wanted = std::find(std::begin(kPictureTags), std::end(kPictureTags), entry.tag) !=
-                          std::end(kPictureTags);
-      if (wanted) exif.picture.push_back(std::move(entry));
+      if (is_of_picture(entry.tag)) exif.picture.push_back(std::move(entry));
     }
     std::erase_if(exif.camera, [](const ExifEntry& e) { return e.tag == kInteroperabilityTag; });
     // Of pointers alone: what is carried goes into classic files, too.
@@ -232,6 +234,24 @@ int32_t exif_orientation(std::span<const uint8_t> exif) {
     return value >= 1 && value <= 8 ? static_cast<int32_t>(value) : 0;
   }
   return 0;
+}
+
+std::vector<uint8_t> exif_to_write(const Metadata& metadata) {
+  constexpr uint16_t kAscii = 2;
+  if (!metadata.exif.empty()) return metadata.exif;
+  Exif exif;
+  for (const auto& [tag, text] : metadata.tiff_texts) {
+    if (!is_of_picture(tag)) continue;
+    std::vector<uint8_t> bytes(text.begin(), text.end());
+    bytes.push_back(0);
+    const auto count = static_cast<uint32_t>(bytes.size());
+    exif.picture.push_back({static_cast<uint16_t>(tag), kAscii, count, std::move(bytes)});
+  }
+  if (metadata.orientation > 1) {
+    const auto value = static_cast<uint8_t>(metadata.orientation);
+    exif.picture.push_back({kOrientationTag, kShort, 1, {value, 0}});
+  }
+  return exif.empty() ? std::vector<uint8_t>() : exif_structure(exif);
 }
 
 std::optional<Resolution> exif_resolution(std::span<const uint8_t> exif) {

@@ -20,6 +20,10 @@ std::optional<Resolution> exif_resolution(std::span<const uint8_t> exif);
 
 std::vector<uint8_t> exif_with_orientation(int32_t orientation);
 
+// The camera data for a PNG or JPEG file: the picture's own or, without any, what a TIFF file says
+// of who took it and which way up it is. Empty where there is nothing to say.
+std::vector<uint8_t> exif_to_write(const Metadata& metadata);
+
 struct ExifEntry {
   uint16_t tag, type;          // type: TIFF 6.0, page 15
   uint32_t count;              // values

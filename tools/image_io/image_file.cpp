@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "engine/boundary/status.h"
+#include "exif.h"
 #include "files.h"
 #include "pnm_file.h"
 #if GRAINLESS_HAVE_JPEG
@@ -144,6 +145,16 @@ bool is_integer(Component component) {
   return component == Component::kU8 || component == Component::kU16;
 }
 
+// Whether the camera data of a PNG or JPEG file has all of a TIFF file's texts.
+bool exif_holds_texts(const Metadata& metadata) {
+  if (metadata.tiff_texts.empty()) return true;
+  const std::vector<ExifEntry> held = parse_exif(exif_to_write(metadata)).picture;
+  return std::all_of(metadata.tiff_texts.begin(), metadata.tiff_texts.end(), [&](const auto& text) {
+    return std::any_of(held.begin(), held.end(),
+                       [&](const ExifEntry& entry) { return entry.tag == text.first; });
+  });
+}
+
 }  // namespace
 
 FileKind kind_of_output(const std::string& path) {
@@ -266,7 +277,8 @@ std::vector<std::string> losses(FileKind kind, const Image& image, const std::st
   if (metadata.orientation > 1 && plain) add("can't say which way up the picture is");
   if (!metadata.exif.empty() && plain) add("does not keep the camera data (EXIF)");
   if (!metadata.xmp.empty() && plain) add("does not keep the description (XMP)");
-  const bool texts = !metadata.tiff_texts.empty(), blocks = !metadata.tiff_blocks.empty();
+  const bool texts = plain ? !metadata.tiff_texts.empty() : !exif_holds_texts(metadata);
+  const bool blocks = !metadata.tiff_blocks.empty();
   if (!tiff && (texts || (blocks && !jpeg))) {
     add("does not keep the descriptions (captions, IPTC) of the input");
   }

@@ -320,9 +320,9 @@ std::vector<uint8_t> upright(const Metadata& metadata) {
 
 // As much as a marker holds of it; in any case which way up the picture is.
 std::vector<uint8_t> exif_for_marker(const Metadata& metadata, NoteList& notes) {
-  if (metadata.exif.empty()) return upright(metadata);
-  if (fits(kExif, metadata.exif)) return metadata.exif;
-  std::vector<uint8_t> rest = without_makers_notes(metadata.exif);
+  std::vector<uint8_t> exif = exif_to_write(metadata);
+  if (fits(kExif, exif)) return exif;
+  std::vector<uint8_t> rest = without_makers_notes(exif);
   if (!rest.empty() && fits(kExif, rest)) {
     notes.add(
         "of the camera data (EXIF) only the main part has a place, without the maker's notes");

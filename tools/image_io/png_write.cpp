@@ -135,9 +135,7 @@ void put(png_structp png, png_bytep data, size_t bytes) {
 }
 
 void write_head(PngHandle& writer, FILE* stream, const Image& image, const Metadata& metadata) {
-  const std::vector<uint8_t> exif = metadata.exif.empty() && metadata.orientation > 1
-                                        ? exif_with_orientation(metadata.orientation)
-                                        : metadata.exif;
+  const std::vector<uint8_t> exif = exif_to_write(metadata);
   std::vector<PngText> texts = texts_of(writer, metadata);
   const std::vector<png_text> table = text_table(texts);
   writer.guarded([&] {
