@@ -299,8 +299,9 @@ _ABOUT = """
     progress: called with 0 to 1 in the calling thread. An exception that it raises ends the work, as Ctrl+C does.
     return_report: returns (array, report): device, sigma, seconds, …
 
-    Raises ValueError and TypeError for wrong arguments, MemoryError, and DeviceError where a device that was asked for
-    fails. Warns (GrainlessWarning) of fall-backs, of settings without effect and of results that equal their input.
+    Raises ValueError and TypeError for wrong arguments, MemoryError, and DeviceError where the work fails on every device.
+    A card that is missing or fails is no error: the processor takes over. Warns (GrainlessWarning) of such fall-backs, of
+    settings without effect and of results that equal their input.
 
     Settings:
 """
