@@ -254,6 +254,28 @@ TEST(NlmQuality, RemovesNoiseAndHighRemovesMore) {
   EXPECT_LT(high, 0.99 * normal);
 }
 
+// Stronger than a camera's coarse noise, it has no look-alikes: the least unlike ones are none.
+TEST(NlmQuality, TextureBesideCoarseNoiseStays) {
+  constexpr float kCoarse = 4, kTexture = 3 * kCoarse;
+  NoiseModel noise;
+  noise.channels = 3;
+  noise.levels = 1;
+  for (int32_t c = 0; c < 3; ++c) {
+    noise.sigma[0][c] = kCoarse;
+    noise.white[c] = false;
+  }
+  std::mt19937 random(5);
+  std::normal_distribution<float> texture(128, kTexture);
+  const Planes image =
+      test::planes_of(3, 60, 50, [&](int32_t, int32_t, int32_t) { return texture(random); });
+  for (const Quality quality : {Quality::kFast, Quality::kNormal}) {
+    Params params = nlm_params(0, 0, quality);
+    params.chroma = 50;  // which takes coarse colour noise for twice as strong
+    const Plan plan = make_plan(params, {Component::kFloat, 3}, noise);
+    EXPECT_LT(difference(image, filtered(plan.level[0], image)).rms, 0.15 * kTexture);
+  }
+}
+
 TEST(NlmRun, MatchRowsAreMatchValues) {
   constexpr int32_t kCount = 4000;
   std::vector<float> values(kCount + kNlmPad);
