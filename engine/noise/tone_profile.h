@@ -39,8 +39,8 @@ ToneBend bend_of(const ToneProfile& profile, double share);
 void bend_sample(const ToneBend& bend, Sample& sample, ThreadPool& pool);
 
 // Whether noise of this kind can be bent by the profile: dark tones hold clearly more of it than
-// bright ones do, and it was not reduced, as a camera's JPEGs have it: flat and bright blocks lose
-// most there, which looks like a profile and is none.
+// bright ones do, or far less, and it was not reduced, as a camera's JPEGs have it: flat and bright
+// blocks lose most there, which looks like a profile and is none.
 bool is_sure(const ToneProfile& profile, const NoiseModel& noise);
 
 }  // namespace grainless

@@ -109,6 +109,22 @@ TEST(ToneBend, FollowsTheNoiseOfACamera) {
   }
 }
 
+// As photons counted in linear light have it, speckle, and what was darkened.
+double rising(double brightness) {
+  return 1.5 * std::sqrt(brightness);
+}
+
+TEST(ToneBend, FollowsNoiseThatRises) {
+  for (const PixelFormat format : {PixelFormat{Component::kU8, 3}, {Component::kFloat, 1}}) {
+    const TestImage noisy = picture(format, rising);
+    const NoiseModel noise = estimate(noisy);
+    ASSERT_NE(noise.bend.enabled, 0);
+    const float* to = noise.bend.to;
+    const float dark = to[7] - to[6], bright = to[26] - to[25];
+    EXPECT_NEAR(dark / bright, rising(205) / rising(52), 0.35);
+  }
+}
+
 TEST(ToneBend, EvenNoiseIsNotBent) {
   for (const PixelFormat format : {PixelFormat{Component::kU8, 3}, {Component::kFloat, 1}}) {
     for (const double sigma : {3.0, 10.0, 30.0}) {
