@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/boundary/status.h"
+
 namespace grainless {
 namespace {
 
@@ -243,27 +245,43 @@ PairBlock block_of(const Block& layers, int32_t channels) {
   return block;
 }
 
-}  // namespace
-
-CommonBlocks compare_all_layers(const std::vector<Sample>& samples) {
-  CommonBlocks common;
-  if (samples.size() < kFewestCommon) return common;
-  std::vector<PairBlock>& blocks = common.all.blocks;
-  Sums scene;
-  double differing = 0;
+// Those that are valid in all layers.
+std::vector<Block> common_blocks(const std::vector<Sample>& samples) {
+  std::vector<Block> blocks;
   for (size_t t = 0; t < samples.front().tiles.size(); ++t) {
     const SampleTile& tile = samples.front().tiles[t];
     for (int32_t y = 0; y + kSide <= tile.height; y += kSide) {
       for (int32_t x = 0; x + kSide <= tile.width; x += kSide) {
         const Block layers(samples, t, {x, y, kSide, kSide});
-        if (!layers.valid()) continue;
-        blocks.push_back(block_of(layers, samples.front().channels));
-        const Sums mean = sums_of(layers.rows(kSampleLevels - 1, 0).mean);
-        blocks.back().structure = variance_of(mean);
-        scene.add(mean);
-        differing += blocks.back().variance[kSampleLevels - 1][0];
+        if (layers.valid()) blocks.push_back(layers);
       }
     }
+  }
+  return blocks;
+}
+
+}  // namespace
+
+CommonBlocks compare_all_layers(const std::vector<Sample>& samples, ThreadPool& pool,
+                                const Callbacks& callbacks) {
+  CommonBlocks common;
+  if (samples.size() < kFewestCommon) return common;
+  const std::vector<Block> all = common_blocks(samples);
+  std::vector<PairBlock>& blocks = common.all.blocks;
+  blocks.resize(all.size());
+  std::vector<Sums> means(all.size());
+  pool.parallel_for(static_cast<int32_t>(all.size()), [&](int32_t index, int32_t) {
+    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    const auto i = static_cast<size_t>(index);
+    blocks[i] = block_of(all[i], samples.front().channels);
+    means[i] = sums_of(all[i].rows(kSampleLevels - 1, 0).mean);
+    blocks[i].structure = variance_of(means[i]);
+  });
+  Sums scene;
+  double differing = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    scene.add(means[i]);
+    differing += blocks[i].variance[kSampleLevels - 1][0];
   }
   if (blocks.empty()) return common;
   common.same_scene =

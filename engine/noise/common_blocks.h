@@ -7,6 +7,8 @@
 
 #include <vector>
 
+#include "engine/progress.h"
+#include "engine/thread_pool.h"
 #include "layer_pair.h"
 #include "sample.h"
 
@@ -22,7 +24,8 @@ struct CommonBlocks {
   bool same_scene = false;  // layers have more in common than they differ by
 };
 
-CommonBlocks compare_all_layers(const std::vector<Sample>& samples);
+CommonBlocks compare_all_layers(const std::vector<Sample>& samples, ThreadPool& pool,
+                                const Callbacks& callbacks);
 
 // Squares of kMotionSide, in compare_layers()'s order, that differ by noise alone, however coarse:
 // no mixture of layers differs more than another, as every motion or change of light has it; and by

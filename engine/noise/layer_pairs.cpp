@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/boundary/status.h"
+
 namespace grainless {
 namespace {
 
@@ -86,18 +88,24 @@ bool stand_still_on_average(const Pairs& pairs, int32_t layers) {
 
 }  // namespace
 
-Pairs compare_all(const std::vector<Sample>& samples, double known, bool averaged,
-                  const std::vector<bool>& still) {
-  Pairs pairs;
-  for (size_t i = 1; i < samples.size(); ++i) {
-    const auto with = [&](size_t other, Apart apart) {
-      return compare_layers(samples[other], samples[i], known, averaged ? Apart::kOnAverage : apart,
-                            still);
-    };
-    pairs.near.push_back(with(i - 1, Apart::kNext));
-    if (i > 1) pairs.far.push_back(with(i - 2, Apart::kFurther));
-    if (i > 2 && i + 1 == samples.size()) pairs.ends.push_back(with(0, Apart::kFurther));
-  }
+std::vector<LayerPair> compare_apart(const Comparison& comparison, size_t steps, Apart apart) {
+  const auto& [samples, known, still, pool, callbacks] = comparison;
+  std::vector<LayerPair> pairs(samples.size() - std::min(steps, samples.size()));
+  pool.parallel_for(static_cast<int32_t>(pairs.size()), [&](int32_t index, int32_t) {
+    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    const auto i = static_cast<size_t>(index);
+    pairs[i] = compare_layers(samples[i], samples[i + steps], known, apart, still);
+  });
+  return pairs;
+}
+
+Pairs compare_all(const Comparison& comparison, bool averaged) {
+  const size_t layers = comparison.samples.size();
+  const auto at = [&](size_t steps, Apart apart) {
+    return compare_apart(comparison, steps, averaged ? Apart::kOnAverage : apart);
+  };
+  Pairs pairs{at(1, Apart::kNext), at(2, Apart::kFurther), {}};
+  if (layers > 3) pairs.ends = at(layers - 1, Apart::kFurther);
   return pairs;
 }
 
@@ -140,13 +148,12 @@ bool differ_in_sharpness(const Pairs& pairs) {
   return any(pairs.near) || any(pairs.far) || any(pairs.ends);
 }
 
-int32_t reach_of(const std::vector<Sample>& samples, double known, bool still,
-                 const std::vector<bool>& squares, Pairs& pairs) {
-  const auto layers = static_cast<int32_t>(samples.size());
+int32_t reach_of(const Comparison& comparison, bool still, Pairs& pairs) {
+  const auto layers = static_cast<int32_t>(comparison.samples.size());
   const int32_t fewest = std::min(layers, 3);
   if (stand_still(pairs)) return kAllLayers;
   if (still || (!differ_little(pairs, layers) && !differ_little(pairs, fewest))) return 0;
-  pairs = compare_all(samples, known, true, squares);
+  pairs = compare_all(comparison, true);
   // One that shows something else does so beside its neighbours.
   const auto shows_same = [](const LayerPair& pair) { return is_still(pair, 0.5 * kStillSquares); };
   if (!std::all_of(pairs.near.begin(), pairs.near.end(), shows_same)) return 0;

@@ -3,9 +3,12 @@
 // better averaged.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "engine/progress.h"
+#include "engine/thread_pool.h"
 #include "layer_pair.h"
 #include "sample.h"
 
@@ -17,10 +20,20 @@ struct Pairs {
   std::vector<LayerPair> near, far, ends;
 };
 
-// `known` and `still` as in compare_layers(); `averaged`: as of layers that differ little on
-// average.
-Pairs compare_all(const std::vector<Sample>& samples, double known, bool averaged,
-                  const std::vector<bool>& still);
+// What is compared, and how: `known` and `still` as in compare_layers().
+struct Comparison {
+  const std::vector<Sample>& samples;
+  double known;
+  const std::vector<bool>& still;
+  ThreadPool& pool;
+  const Callbacks& callbacks;
+};
+
+// Each layer with the one so many after it.
+std::vector<LayerPair> compare_apart(const Comparison& comparison, size_t steps, Apart apart);
+
+// `averaged`: as of layers that differ little on average.
+Pairs compare_all(const Comparison& comparison, bool averaged);
 
 // Fine texture that moves differs as evenly as noise does; what it differs by is explained.
 bool has_moved(const LayerPair& pair);
@@ -37,7 +50,6 @@ bool move_together(const std::vector<LayerPair>& pairs);
 
 // How many layers on either side a mean may take that is better than each layer: 0 for none. The
 // pairs become those that say so.
-int32_t reach_of(const std::vector<Sample>& samples, double known, bool still,
-                 const std::vector<bool>& squares, Pairs& pairs);
+int32_t reach_of(const Comparison& comparison, bool still, Pairs& pairs);
 
 }  // namespace grainless

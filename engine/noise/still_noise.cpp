@@ -135,18 +135,20 @@ void take_noise(const NoiseModel& from, NoiseModel& noise) {
 // What is left of layers' differences when displacements are undone, or of all layers without what
 // may be motion, is the most that noise can be, and all of it where everything is displaced alike,
 // or noise prevails.
-void measure_left(const std::vector<LayerPair>& near, const std::vector<LayerPair>& far,
-                  const std::vector<Sample>& samples, const SureLayers& sure, NoiseModel& noise) {
+void measure_left(const Pairs& compared, const Comparison& comparison, const SureLayers& sure,
+                  NoiseModel& noise) {
   constexpr double kClearly = 1.1, kMostWhite = 0.33;
   constexpr double kMostChroma = 1.25;  // of luma's sigma: a camera's colour is hardly noisier
   const double luma = noise.sigma[0][0];
+  const std::vector<LayerPair>& near = compared.near;
   std::vector<LayerPair> pairs = near;
-  pairs.insert(pairs.end(), far.begin(), far.end());
+  pairs.insert(pairs.end(), compared.far.begin(), compared.far.end());
   std::vector<LayerPair> all = pairs;
   Blocks blocks = calmest_blocks(pairs, luma);
   bool together = move_together(near);
   if (!together && noise.confidence != Confidence::kMeasured) {
-    const CommonBlocks common = compare_all_layers(samples);
+    const CommonBlocks common =
+        compare_all_layers(comparison.samples, comparison.pool, comparison.callbacks);
     all.push_back(common.all);
     const Blocks least = calmest_blocks(all, luma);
     together = noise_prevails(common, least);
@@ -297,24 +299,25 @@ bool differ_by_more_than_noise(const std::vector<Sample>& samples, const NoiseMo
 
 // By what layers differ by.
 void measure_differences(const std::vector<Sample>& samples, const SureLayers& sure,
-                         NoiseModel& noise) {
+                         ThreadPool& pool, const Callbacks& callbacks, NoiseModel& noise) {
   const float found = noise.sigma[0][0];
   const double known = found * found;
   const std::vector<bool> squares = still_squares(samples);
-  Pairs pairs = compare_all(samples, known, false, squares);
+  const Comparison comparison{samples, known, squares, pool, callbacks};
+  Pairs pairs = compare_all(comparison, false);
   const auto repeats = [](const LayerPair& pair) { return pair.repeat_in_part(); };
   if (std::any_of(pairs.near.begin(), pairs.near.end(), repeats)) return;
   measure_still(pairs.near, pairs.far, noise);
   // What drifts slowly stands still from layer to layer only, which shows its noise all the same.
   if (std::any_of(pairs.ends.begin(), pairs.ends.end(), has_moved)) noise.still = false;
-  measure_left(pairs.near, pairs.far, samples, sure, noise);
+  measure_left(pairs, comparison, sure, noise);
   if (sure.for_all != nullptr && !noise.still && noise.confidence != Confidence::kMeasured) {
     take_sure(pairs, *sure.for_all, noise);
   }
   // Of a series of focus each layer's own noise, where it is known, says best what is more than it.
   const bool sharper = differ_in_sharpness(pairs);
   const int32_t reach =
-      sharper && surely_white(noise) ? 0 : reach_of(samples, known, noise.still, squares, pairs);
+      sharper && surely_white(noise) ? 0 : reach_of(comparison, noise.still, pairs);
   if (reach > 0) measure_between(pairs.near, noise);
   noise.between.reach = reach;
   noise.between.in_sharpness = sharper;
@@ -323,18 +326,18 @@ void measure_differences(const std::vector<Sample>& samples, const SureLayers& s
 
 }  // namespace
 
-void measure_layers(const std::vector<Sample>& samples, const SureLayers& sure, NoiseModel& noise) {
+void measure_layers(const std::vector<Sample>& samples, const SureLayers& sure, ThreadPool& pool,
+                    const Callbacks& callbacks, NoiseModel& noise) {
   if (samples.size() < 2) return;
   NoiseModel measured = noise;
-  measure_differences(samples, sure, measured);
+  measure_differences(samples, sure, pool, callbacks, measured);
   if (!differ_by_more_than_noise(samples, measured)) noise = measured;
 }
 
-double variance_left(const std::vector<Sample>& samples) {
-  std::vector<LayerPair> pairs;
-  for (size_t i = 1; i < samples.size(); ++i) {
-    pairs.push_back(compare_layers(samples[i - 1], samples[i], 0, Apart::kNext));
-  }
+double variance_left(const std::vector<Sample>& samples, ThreadPool& pool,
+                     const Callbacks& callbacks) {
+  const std::vector<LayerPair> pairs =
+      compare_apart({samples, 0, {}, pool, callbacks}, 1, Apart::kNext);
   const Blocks blocks = calmest_blocks(pairs, 0);
   return blocks.empty() ? HUGE_VAL : left_of(blocks, 0, 0, 0.5);
 }

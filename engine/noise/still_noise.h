@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/progress.h"
+#include "engine/thread_pool.h"
 #include "model.h"
 #include "sample.h"
 
@@ -26,10 +28,12 @@ struct SureLayers {
 // - Sets noise.tones and noise.unevenness from what has not moved.
 // Changes nothing where layers repeat each other in part, or differ by more than one of them
 // varies.
-void measure_layers(const std::vector<Sample>& samples, const SureLayers& sure, NoiseModel& noise);
+void measure_layers(const std::vector<Sample>& samples, const SureLayers& sure, ThreadPool& pool,
+                    const Callbacks& callbacks, NoiseModel& noise);
 
 // An upper bound of luma's noise variance in one layer: what is left of the difference between
 // layers in most places when displacements are undone. Infinite where that can't be told.
-double variance_left(const std::vector<Sample>& samples);
+double variance_left(const std::vector<Sample>& samples, ThreadPool& pool,
+                     const Callbacks& callbacks);
 
 }  // namespace grainless

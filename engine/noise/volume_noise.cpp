@@ -239,7 +239,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
   double most = most_agreed(found);
   const auto disagrees = [&](const NoiseModel& noise) { return noise.sigma[0][0] > most; };
   if (std::any_of(found.begin(), found.end(), disagrees)) {
-    most = std::max(most, kMostOverLeft * std::sqrt(variance_left(samples)));
+    most = std::max(most, kMostOverLeft * std::sqrt(variance_left(samples, pool, callbacks)));
   }
   NoiseModel mean = mean_noise(found, most);
   const std::vector<NoiseModel> sure = sure_ones(found);
@@ -249,8 +249,9 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
   const NoiseModel witness = mean_noise(those, most_agreed(those));
   const bool mostly = 2 * sure.size() > found.size();
   const NoiseModel of_most = mostly ? mean_noise(sure, most_agreed(sure)) : NoiseModel{};
-  measure_layers(
-      samples, {speaks ? &witness : nullptr, mostly ? &of_most : nullptr, most_hidden(sure)}, mean);
+  measure_layers(samples,
+                 {speaks ? &witness : nullptr, mostly ? &of_most : nullptr, most_hidden(sure)},
+                 pool, callbacks, mean);
   mean.lift = measure_lift(samples, {});
   std::vector<MeasuredLayer> measured_alone;
   for (size_t i = 0; i < found.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "engine/noise/common_blocks.h"
 #include "engine/noise/estimate.h"
 #include "engine/noise/layer_tones.h"
 #include "engine/noise/pair_blocks.h"
@@ -66,7 +67,7 @@ NoiseModel measured(const std::vector<TestImage>& layers, NoiseModel noise,
   ThreadPool pool(2);
   std::vector<Sample> samples;
   for (const TestImage& layer : layers) samples.push_back(take_sample(layer.view(), pool, {}));
-  measure_layers(samples, {sure, of_most, most}, noise);
+  measure_layers(samples, {sure, of_most, most}, pool, {}, noise);
   return noise;
 }
 
@@ -1086,6 +1087,23 @@ TEST(PairBlocks, TheCalmestPairIsNotOneThatIsCutOff) {
   EXPECT_EQ(least({pair_of(100, 0), pair_of(25, 2 * kFewestBlocks), pair_of(120, 0)}), 100);
   EXPECT_EQ(least({pair_of(100, 0), pair_of(25, kFewestBlocks / 2)}), 25);  // a few places are
   EXPECT_EQ(least({pair_of(25, 2 * kFewestBlocks), pair_of(36, 2 * kFewestBlocks)}), 25);  // all
+}
+
+TEST(StillNoise, CancelStops) {
+  CancelToken cancel;
+  ThreadPool pool(2);
+  std::vector<Sample> samples;
+  for (uint32_t i = 0; i < 4; ++i) {
+    TestImage layer = texture();
+    add_noise(layer, 6, i + 1);
+    samples.push_back(take_sample(layer.view(), pool, {}));
+  }
+  cancel.cancel();
+  const Callbacks callbacks{&cancel, {}};
+  NoiseModel noise = white_noise(3, 2);
+  EXPECT_THROW(measure_layers(samples, {}, pool, callbacks, noise), Error);
+  EXPECT_THROW(variance_left(samples, pool, callbacks), Error);
+  EXPECT_THROW(compare_all_layers(samples, pool, callbacks), Error);
 }
 
 }  // namespace
