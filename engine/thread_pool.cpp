@@ -32,54 +32,51 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::parallel_for(int32_t count, const std::function<void(int32_t, int32_t)>& body) {
-  std::lock_guard turn(turn_);
-  {
-    std::lock_guard lock(mutex_);
-    body_ = &body;
-    next_ = 0;
-    count_ = count;
-    busy_ = static_cast<int32_t>(workers_.size());
-    failure_ = nullptr;
-    ++round_;
-  }
-  start_.notify_all();
-  run_indices(0);
+  const FlushDenormals flush;
+  Loop loop{body, count};
   std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return busy_ == 0; });
-  if (failure_) std::rethrow_exception(failure_);
+  loops_.push_back(&loop);
+  start_.notify_all();
+  while (loop.has_more()) run_index(loop, 0, lock);
+  std::erase(loops_, &loop);
+  done_.wait(lock, [&] { return loop.running == 0; });
+  if (loop.failure) std::rethrow_exception(loop.failure);
 }
 
 void ThreadPool::work(int32_t slot) {
-  uint64_t seen = 0;
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      start_.wait(lock, [&] { return stop_ || round_ != seen; });
-      if (stop_) return;
-      seen = round_;
+  const FlushDenormals flush;
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (Loop* loop = emptiest()) {
+      run_index(*loop, slot, lock);
+      if (loop->running == 0) done_.notify_all();
+    } else {
+      start_.wait(lock);
     }
-    run_indices(slot);
-    std::lock_guard lock(mutex_);
-    if (--busy_ == 0) done_.notify_one();
   }
 }
 
-void ThreadPool::run_indices(int32_t slot) {
-  const FlushDenormals flush;
-  for (;;) {
-    int32_t index;
-    {
-      std::lock_guard lock(mutex_);
-      if (next_ >= count_ || failure_) return;
-      index = next_++;
-    }
-    try {
-      (*body_)(index, slot);
-    } catch (...) {
-      std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-    }
+ThreadPool::Loop* ThreadPool::emptiest() const {
+  Loop* found = nullptr;
+  for (Loop* loop : loops_) {
+    if (loop->has_more() && (found == nullptr || loop->running < found->running)) found = loop;
   }
+  return found;
+}
+
+void ThreadPool::run_index(Loop& loop, int32_t slot, std::unique_lock<std::mutex>& lock) {
+  const int32_t index = loop.next++;
+  ++loop.running;
+  lock.unlock();
+  std::exception_ptr failure;
+  try {
+    loop.body(index, slot);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  if (failure && !loop.failure) loop.failure = failure;
+  --loop.running;
 }
 
 }  // namespace grainless

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 #ifndef _WIN32
 #include <sys/resource.h>
@@ -50,6 +53,35 @@ TEST(ThreadPool, FirstExceptionStopsTheLoopAndThePoolStaysUsable) {
   std::atomic<int> sum = 0;
   pool.parallel_for(10, [&](int32_t i, int32_t) { sum += i; });
   EXPECT_EQ(sum, 45);
+}
+
+// Each ends while the others last, also without any thread but the callers'.
+TEST(ThreadPool, LoopsOfSeveralThreadsDoNotWaitForEachOther) {
+  constexpr int32_t kShort = 20;
+  for (int32_t threads : {1, 3}) {
+    ThreadPool pool(threads);
+    std::atomic<bool> begun = false, over = false;
+    std::atomic<int32_t> sum = 0;
+    std::thread other([&] {
+      pool.parallel_for(1000, [&](int32_t, int32_t) {
+        begun = true;
+        if (!over) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      });
+    });
+    while (!begun) std::this_thread::yield();
+    const auto start = std::chrono::steady_clock::now();
+    for (int32_t i = 0; i < kShort; ++i) {
+      pool.parallel_for(2, [&](int32_t, int32_t slot) {
+        ASSERT_LT(slot, threads);
+        ++sum;
+      });
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    over = true;
+    other.join();
+    EXPECT_EQ(sum, 2 * kShort);
+    EXPECT_LT(took.count(), 1) << "of " << threads << " threads";
+  }
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)

@@ -117,8 +117,8 @@ void add_batch_options(CLI::App& app, DenoiseOptions& options) {
       ->group("Batches");
   app.add_option("--jobs", options.jobs,
                  text("How many pictures are denoised at the same time, each with its own "
-                      "memory; default 1. More keep fast cards busy with small pictures, and "
-                      "take no more threads."))
+                      "memory; default 1. More keep fast cards busy with small pictures; on "
+                      "the processor, each has a thread of its own."))
       ->check(check_decimal)
       ->check(CLI::Range(1, 64))
       ->type_name("COUNT")
