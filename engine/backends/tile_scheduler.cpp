@@ -153,7 +153,7 @@ class Scheduler {
     callbacks.progress = [&](double fraction) {
       std::lock_guard lock(seen_mutex);
       const double pixels = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(out.area());
-      if (pixels <= seen) return;
+      if (!(pixels > seen)) return;  // a module may say what is no number
       progress_.add(pixels - seen);
       seen = pixels;
     };

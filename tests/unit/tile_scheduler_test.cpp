@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <mutex>
 #include <random>
@@ -35,7 +36,7 @@ class CountingBackend final : public Backend {
   int32_t preferred_side() const override { return side; }
   void run(const Plan&, const AbiTile& tile, const Callbacks& callbacks, AbiTiming*) override {
     ++runs;
-    callbacks.report(0.5);
+    callbacks.report(progress);
     fail(tile.out);
     if (expected_at_once > 0) meet();
     for (int32_t y = 0; y < tile.out.height; ++y) {
@@ -65,6 +66,7 @@ class CountingBackend final : public Backend {
   }
 
   int32_t streams = 2, side = 0;
+  double progress = 0.5;  // that every run says
   std::function<uint64_t()> ask_budget = [] { return UINT64_MAX; };
   std::function<void(const Rect&)> fail = [](const Rect&) {};  // may throw
   int expected_at_once = 0;                                    // runs wait for each other, if set
@@ -105,7 +107,8 @@ class TileScheduler : public ::testing::Test {
     const std::vector<uint8_t> source(size_t(width) * height);
     std::vector<uint8_t> target(source.size());
     const Rect whole{0, 0, width, height};
-    const Callbacks callbacks;
+    progress_.clear();
+    const Callbacks callbacks{nullptr, [&](double fraction) { progress_.push_back(fraction); }};
     report_ = {};
     failed_.clear();
     run_tiles(ImageWork(plan, {grey, width, height, whole, source.data(), width},
@@ -123,6 +126,7 @@ class TileScheduler : public ::testing::Test {
   std::shared_ptr<CountingBackend> other_ = std::make_shared<CountingBackend>("cuda:1");
   Report report_;
   std::vector<std::string> failed_;
+  std::vector<double> progress_;
 };
 
 void throw_failed(const Rect&) {
@@ -266,6 +270,18 @@ TEST_F(TileScheduler, WhatTheCpuFailsWithIsToldAndNothingHangs) {
     const Status status = guard([&] { run(300, 200, {card_}); });
     EXPECT_EQ(status.code(), code);
     EXPECT_EQ(status.message(), "no more");
+  }
+}
+
+TEST_F(TileScheduler, ProgressIsANumberWhateverACardSays) {
+  for (const double said : {std::nan(""), HUGE_VAL, -HUGE_VAL, -1.0, 7.0}) {
+    card_ = std::make_shared<CountingBackend>("cuda:0");
+    card_->progress = said;
+    run(300, 200, {card_});
+    EXPECT_TRUE(std::is_sorted(progress_.begin(), progress_.end())) << said;
+    ASSERT_FALSE(progress_.empty());
+    EXPECT_GE(progress_.front(), 0) << said;
+    EXPECT_EQ(progress_.back(), 1) << said;
   }
 }
 
