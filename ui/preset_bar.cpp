@@ -286,7 +286,7 @@ bool PresetBar::judge(const std::string& name, std::string& text) const {
 void PresetBar::rename() {
   const std::string name = active().name;
   if (name.empty()) return;
-  const auto other = ask_name(window(), {_("Rename Preset"), _("_Rename"), name},
+  const auto other = ask_name(window(), {_("Rename Preset"), _("_Rename"), shown(name)},
                               [&](const std::string& wanted, std::string& text) {
                                 return judge(wanted, text) && wanted != name;
                               });
@@ -325,7 +325,7 @@ void PresetBar::import_file() {
 
 void PresetBar::export_file() {
   const Entry entry = active();
-  const auto path = ask_file(window(), FileUse::kExport, entry.name);
+  const auto path = ask_file(window(), FileUse::kExport, shown(entry.name));
   if (!path) return;
   const Status written =
       write_preset(*path, entry.settings.empty() ? settings_of(params_()) : entry.settings);

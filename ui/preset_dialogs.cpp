@@ -14,9 +14,12 @@ bool accepted(GtkWidget* dialog) {
   return response == GTK_RESPONSE_ACCEPT;
 }
 
+// The text may name files, whose names need not be UTF-8.
 GtkWidget* message(GtkWindow* parent, GtkMessageType type, const std::string& text) {
+  gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
   GtkWidget* dialog =
-      gtk_message_dialog_new(parent, GTK_DIALOG_MODAL, type, GTK_BUTTONS_NONE, "%s", text.c_str());
+      gtk_message_dialog_new(parent, GTK_DIALOG_MODAL, type, GTK_BUTTONS_NONE, "%s", valid);
+  g_free(valid);
   gtk_window_set_title(GTK_WINDOW(dialog), _("Grainless Denoise"));
   return dialog;
 }

@@ -144,6 +144,36 @@ def reset_restores_the_defaults(window):
     preset_is(window, "Standard")
 
 
+def names_in_another_encoding(session, work):
+    """As archives from other systems leave them: what GTK is shown is UTF-8, or D-Bus ends the filter."""
+    PRESETS.mkdir(parents=True, exist_ok=True)
+    ours = [os.fsencode(PRESETS) + name for name in (b"/caf\xe9.preset", b"/na\xefve.preset")]
+    for path, text in zip(ours, (b"strength = 65\n", b"strenght = 5\n")):
+        pathlib.Path(os.fsdecode(path)).write_bytes(text)
+    session.ask("open_layer", 90, 70)
+    window = Window(session)
+    window.choose("Preset", "caf\ufffd")
+    wait_for("the preset's strength", lambda: window.number("Strength") == 65, 10)
+    exported = work / "cafe.preset"
+    exported.unlink(missing_ok=True)
+    preset_menu(window, "Export…")
+    answer_file_chooser(window, "Export Preset", "Export", exported)
+    wait_for("the file", exported.exists, 10)
+    preset_menu(window, "Rename…")
+    frame = window.frame("Rename Preset")
+    entry = wait_for("the name's entry", lambda: find(frame, "text", "Name of the preset:") or find(frame, "text", ""))
+    assert desktop.text(entry) == "caf\ufffd", desktop.text(entry)
+    entry.get_editable_text_iface().set_text_contents("café")
+    click(find(frame, "button", "Rename"))
+    preset_is(window, "café")
+    window.choose("Preset", "na\ufffdve")
+    wait_for("the complaint", lambda: window.label("na\ufffdve.preset', line 1", "na\ufffdve.preset, line 1"))
+    window.press("Close")
+    window.end("Cancel")
+    for path in PRESETS.iterdir():
+        path.unlink()
+
+
 def prepare_browser(work):
     """HTML opens in a program that writes down what it was given."""
     opened = work / "opened"
@@ -239,6 +269,7 @@ def steps(session, work):
     yield "reset gives the initial noise level", lambda: reset_gives_the_initial_level(session)
     yield "the dialog is as it was", lambda: the_dialog_is_as_it_was(session)
     yield "no device is named when nothing is to be done", lambda: nobody_computes_nothing(session)
+    yield "presets named in another encoding", lambda: names_in_another_encoding(session, work)
     yield "three thousand presets", lambda: thousands_of_presets(session)
     yield "1 × 1", lambda: odd_layer(session, 1, 1, "u8", "Preview by", "smaller than")
     yield "1 × 2000", lambda: odd_layer(session, 1, 2000, "u8", "Preview by", "smaller than")
