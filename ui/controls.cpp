@@ -61,16 +61,18 @@ gboolean show_value(GtkSpinButton* spin, gpointer) {
   return TRUE;
 }
 
-// A number with or without its unit, and with either decimal sign.
+// A number with or without its unit, and with either decimal sign. GTK takes what is none for 0;
+// here the value stays, as it does in full where nobody has touched the rounded one.
 gint read_value(GtkSpinButton* spin, gdouble* value, gpointer) {
-  if (GPOINTER_TO_INT(g_object_get_data(G_OBJECT(spin), kInstead)) > 0) {
-    *value = gtk_spin_button_get_value(spin);
-    return TRUE;
-  }
-  const gchar* text = gtk_entry_get_text(GTK_ENTRY(spin));
+  g_signal_stop_emission_by_name(spin, "input");  // GIMP's spin scales would read it once more
+  *value = gtk_spin_button_get_value(spin);
+  const std::string text = gtk_entry_get_text(GTK_ENTRY(spin));
+  const bool instead = GPOINTER_TO_INT(g_object_get_data(G_OBJECT(spin), kInstead)) > 0;
+  if (instead || text == number_text(spin, *value)) return TRUE;
   gchar* end = nullptr;
-  *value = g_strtod(text, &end);
-  return end != text ? TRUE : GTK_INPUT_ERROR;
+  const double number = g_strtod(text.c_str(), &end);
+  if (end != text.c_str() && !std::isnan(number)) *value = number;
+  return TRUE;
 }
 
 bool allowed(const ParamSpec& spec, int32_t value) {

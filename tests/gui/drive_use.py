@@ -174,6 +174,22 @@ def names_in_another_encoding(session, work):
         path.unlink()
 
 
+def words_are_no_numbers(window):
+    """A slip of the fingers, and nothing at all; a number with anything after it is one."""
+    window.set_number("Strength", 80)
+    spin = window.widget("spin button", "Strength")
+    for text, number in (("l00", 80), ("", 80), ("nan", 80), ("70 %", 70), ("65.5x", 65.5)):
+        assert spin.get_component_iface().grab_focus()
+        wait_for("the keyboard", lambda: active_title() == "Grainless Denoise", 20)
+        keys("ctrl+a", "BackSpace")
+        subprocess.run(["xdotool", "type", "--", text], check=True)
+        wait_for(f"'{text}' on its slider", lambda: desktop.text(spin) == text, 20)
+        keys("Tab")
+        wait_for(f"a number again after '{text}'", lambda: desktop.text(spin) != text or text == "70 %", 20)
+        wait_for(f"{number} after '{text}'", lambda: abs(window.number("Strength") - number) < 1, 5)
+    window.set_number("Strength", 100)
+
+
 def prepare_browser(work):
     """HTML opens in a program that writes down what it was given."""
     opened = work / "opened"
@@ -262,6 +278,7 @@ def steps(session, work):
     yield "presets are deleted", lambda: presets_are_deleted(window)
     yield "broken presets are refused", lambda: broken_presets_are_refused(window)
     yield "reset restores the defaults", lambda: reset_restores_the_defaults(window)
+    yield "what is no number changes nothing", lambda: words_are_no_numbers(window)
     yield "Help and F1 open the manual", lambda: help_opens_the_manual(window, opened)
     yield "Help says the version of the filter and of its module", lambda: help_says_the_version(window)
     yield "Escape ends the dialog", lambda: (keys("Escape"), window.gone())
