@@ -34,7 +34,8 @@ void fix_width(GtkWidget* column, const std::vector<GtkWidget*>& parts, int leas
 
 void shorten_names(GtkComboBox* combo) {
   GList* cells = gtk_cell_layout_get_cells(GTK_CELL_LAYOUT(combo));
-  g_object_set(cells->data, "ellipsize", PANGO_ELLIPSIZE_MIDDLE, nullptr);
+  g_object_set(cells->data, "ellipsize", PANGO_ELLIPSIZE_MIDDLE, "single-paragraph-mode", TRUE,
+               nullptr);
   g_list_free(cells);
 }
 

@@ -16,7 +16,7 @@ GtkWidget* new_side_column(GtkWidget* content);
 // (gtk_widget_show_all).
 void fix_width(GtkWidget* column, const std::vector<GtkWidget*>& parts, int least);
 
-// A combo box of names that may be longer than its place.
+// A combo box of names that may be longer than its place, or have several lines.
 void shorten_names(GtkComboBox* combo);
 
 }  // namespace grainless::ui

@@ -190,6 +190,18 @@ def words_are_no_numbers(window):
     window.set_number("Strength", 100)
 
 
+def names_of_several_lines(session):
+    """However many a layer's name has, the list of layers has one."""
+    session.ask("open_layer", 90, 70, "u8", 12, 2)
+    heights = []
+    for name in ("'one'", "'\\n'.join('lines')"):
+        session.ask("change", session.ask("image_number"), f"Gimp.get_images()[0].get_layers()[0].set_name({name})")
+        window = Window(session)
+        heights.append(desktop.extents(window.widget("combo box", "Layer"))[3])
+        window.end("Cancel")
+    assert heights[1] < 1.3 * heights[0], heights  # the sign for a line's end may be of a taller font
+
+
 def prepare_browser(work):
     """HTML opens in a program that writes down what it was given."""
     opened = work / "opened"
@@ -287,6 +299,7 @@ def steps(session, work):
     yield "the dialog is as it was", lambda: the_dialog_is_as_it_was(session)
     yield "no device is named when nothing is to be done", lambda: nobody_computes_nothing(session)
     yield "presets named in another encoding", lambda: names_in_another_encoding(session, work)
+    yield "names of several lines", lambda: names_of_several_lines(session)
     yield "three thousand presets", lambda: thousands_of_presets(session)
     yield "1 × 1", lambda: odd_layer(session, 1, 1, "u8", "Preview by", "smaller than")
     yield "1 × 2000", lambda: odd_layer(session, 1, 2000, "u8", "Preview by", "smaller than")
