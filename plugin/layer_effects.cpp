@@ -31,19 +31,6 @@ void set_value(GObject* config, const ParamSpec& spec, const Params& params) {
   }
 }
 
-std::string refusal_of_effect(const Drawables& layers) {
-  if (!gegl_has_operation(kOperation)) {
-    return _("The effect (grainless:denoise) is not installed, so the layer stays as it is.");
-  }
-  for (GimpDrawable* layer : layers) {
-    if (!GIMP_IS_LAYER(layer)) {
-      return ui::format(_("“%s” is not a layer: only layers can have effects."),
-                        item_name(GIMP_ITEM(layer)).c_str());
-    }
-  }
-  return {};
-}
-
 size_t effects_on(GimpDrawable* layer) {
   GimpDrawableFilter** filters = gimp_drawable_get_filters(layer);
   const size_t count = gimp_core_object_array_get_length(reinterpret_cast<GObject**>(filters));
@@ -67,6 +54,19 @@ GimpDrawableFilter* add_effect(GimpDrawable* layer, const Params& params) {
 }
 
 }  // namespace
+
+std::string refusal_of_effect(const Drawables& drawables) {
+  if (!gegl_has_operation(kOperation)) {
+    return _("The effect (grainless:denoise) is not installed, so the layer stays as it is.");
+  }
+  for (GimpDrawable* drawable : drawables) {
+    if (!GIMP_IS_LAYER(drawable)) {
+      return ui::format(_("“%s” is not a layer: only layers can have effects."),
+                        item_name(GIMP_ITEM(drawable)).c_str());
+    }
+  }
+  return {};
+}
 
 bool wants_effect(GimpProcedureConfig* config) {
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(config), kEffectKey) == nullptr) return false;

@@ -15,6 +15,9 @@ inline constexpr char kEffectKey[] = "as-effect";
 
 bool wants_effect(GimpProcedureConfig* config);
 
+// Why not all of them can have the effect, a sentence; empty: they can.
+std::string refusal_of_effect(const Drawables& drawables);
+
 // Puts the effect with these settings on each of the layers, in one undo step. When one of them
 // can't have it, or the operation isn't installed, none gets it.
 Status add_effects(GimpImage* image, const Drawables& layers, const Params& params);

@@ -162,8 +162,9 @@ std::optional<Status> run_in_dialog(const Call& call, Job& job) {
     if (wants_effect(call.config)) return add_effects(job, call.params());
     return denoise(job, call.params(), &monitor, true);
   };
-  return ui::run_dialog(call.procedure, call.config, params, job.open_preview(call.params()),
-                        places(), work);
+  ui::Subject subject = job.open_preview(call.params());
+  subject.no_effect = refusal_of_effect(job.drawables());
+  return ui::run_dialog(call.procedure, call.config, params, subject, places(), work);
 }
 
 Status run_without_dialog(const Call& call, Job& job) {

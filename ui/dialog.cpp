@@ -32,6 +32,7 @@ constexpr int kWidth = 1210, kHeight = 840;
 constexpr double kShareOfScreen = 0.94;
 constexpr int kSideWidth = 350;
 constexpr int kStatusLines = 2;
+constexpr char kEffect[] = "as-effect";  // the argument's key
 constexpr guint kLookPause = 400;  // milliseconds between two looks at what the layers are now
 
 class Dialog {
@@ -41,6 +42,7 @@ class Dialog {
       : config_(config),
         params_(params),
         places_(places),
+        no_effect_(subject.no_effect),
         known_(load_dialog_state(places.state)),
         state_(known_),
         dialog_(new_procedure_dialog(procedure, config, title_of(subject), places)),
@@ -215,12 +217,24 @@ class Dialog {
 
   // The argument that is no parameter: what becomes of the result.
   GtkWidget* new_effect_choice() {
-    constexpr char kKey[] = "as-effect";
-    GParamSpec* argument = g_object_class_find_property(G_OBJECT_GET_CLASS(config_), kKey);
+    GParamSpec* argument = effect_argument();
     GtkWidget* choice =
-        gimp_prop_check_button_new(G_OBJECT(config_), kKey, g_param_spec_get_nick(argument));
+        gimp_prop_check_button_new(G_OBJECT(config_), kEffect, g_param_spec_get_nick(argument));
     gtk_widget_set_tooltip_text(choice, g_param_spec_get_blurb(argument));
     return choice;
+  }
+
+  // Null: a stack has none.
+  GParamSpec* effect_argument() const {
+    return g_object_class_find_property(G_OBJECT_GET_CLASS(config_), kEffect);
+  }
+
+  // Before the user has agreed to it, and not in place of a result.
+  std::string effect_refusal() const {
+    if (no_effect_.empty() || effect_argument() == nullptr) return {};
+    gboolean wanted = FALSE;
+    g_object_get(config_, kEffect, &wanted, nullptr);
+    return wanted != FALSE ? no_effect_ : std::string();
   }
 
   void set_size() {
@@ -259,7 +273,7 @@ class Dialog {
     const Params params = params_();
     update_controls();
     const Status valid = validate(params);
-    invalid_ = valid.message();
+    invalid_ = valid.ok() ? effect_refusal() : valid.message();
     if (valid.ok()) preview_->set_params(params);
     show_state();
   }
@@ -299,6 +313,7 @@ class Dialog {
   GimpProcedureConfig* config_;
   std::function<Params()> params_;
   const Places places_;
+  const std::string no_effect_;
   const DialogState known_;  // from the last time
   DialogState state_;        // for the next one
   GtkWidget* dialog_;

@@ -41,6 +41,8 @@ struct Subject {
   LayerList& layers;      // with the same source
   bool stack = false;     // else the layers are denoised one by one
   std::string what = {};  // which layers a stack is made of, a sentence
+  // Why they can't have the filter as an effect, a sentence; empty: they can.
+  std::string no_effect = {};
 };
 
 // Shows the dialog for the procedure's settings with a live preview of the subject, and does the

@@ -202,6 +202,22 @@ def names_of_several_lines(session):
     assert heights[1] < 1.3 * heights[0], heights  # the sign for a line's end may be of a taller font
 
 
+def a_mask_has_no_effect(session):
+    """It is said before OK, which could only have ended the dialog with it."""
+    session.ask("open_mask", 90, 70)
+    window = Window(session)
+    wait_for("the preview", lambda: window.label("Preview by"))
+    choice = window.widget("check box", "As an adjustable layer effect")
+    click(choice)
+    wait_for("the sentence", lambda: window.label("only layers can have effects"), 20)
+    assert not is_sensitive(window.widget("button", "OK"))
+    click(choice)
+    wait_for("OK", lambda: is_sensitive(window.widget("button", "OK")), 20)
+    assert not window.label("only layers can have effects")
+    answer = window.end("OK")
+    assert answer["status"] == "success", answer
+
+
 def prepare_browser(work):
     """HTML opens in a program that writes down what it was given."""
     opened = work / "opened"
@@ -300,6 +316,7 @@ def steps(session, work):
     yield "no device is named when nothing is to be done", lambda: nobody_computes_nothing(session)
     yield "presets named in another encoding", lambda: names_in_another_encoding(session, work)
     yield "names of several lines", lambda: names_of_several_lines(session)
+    yield "a mask can't have the effect", lambda: a_mask_has_no_effect(session)
     yield "three thousand presets", lambda: thousands_of_presets(session)
     yield "1 × 1", lambda: odd_layer(session, 1, 1, "u8", "Preview by", "smaller than")
     yield "1 × 2000", lambda: odd_layer(session, 1, 2000, "u8", "Preview by", "smaller than")

@@ -67,6 +67,17 @@ def open_stack(width, height, count, grey=False, sigma=15):
     return state()
 
 
+def open_mask(width, height):
+    """The mask of a layer, with noise."""
+    global layer, layers
+    open_layer(width, height)
+    mask = layer.create_mask(Gimp.AddMaskType.COPY)
+    layer.add_mask(mask)
+    layer, layers = mask, [mask]
+    layer.get_image().clean_all()
+    return state()
+
+
 def write_pixels(index, path):
     """A layer as 8-bit RGB."""
     one = layers[index]
