@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "denoise_task.h"
 
-#include <glib/gi18n.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -39,7 +37,7 @@ Status DenoiseTask::compute(const CallMonitor& monitor) {
   const Stopwatch stopwatch;
   const Status status = guard([&] {
     if (target().empty()) {
-      report_.engine.note = nothing_selected();
+      report_.engine.note = nothing_selected_sentence(count());
     } else if (parts_.front().start.channels().none()) {
       report_.engine.note = no_channel_sentence();
     } else {
@@ -48,11 +46,6 @@ Status DenoiseTask::compute(const CallMonitor& monitor) {
   });
   report_.total = stopwatch.seconds();
   return status;
-}
-
-const char* DenoiseTask::nothing_selected() const {
-  return count() > 1 ? _("Nothing is selected on these layers, so they stay as they are.")
-                     : _("Nothing is selected on this layer, so it stays as it is.");
 }
 
 LayersShape DenoiseTask::shape() const {

@@ -77,7 +77,6 @@ class DenoiseTask {
   // preview knows of them is measured again.
   void run_in_bands(const CallMonitor& monitor);
   bool too_large() const;
-  const char* nothing_selected() const;
   void expect_unchanged(Part& part, const CallMonitor& monitor);
   size_t count() const { return parts_.size(); }
   DrawableIo& io(size_t index) { return parts_[index].io; }

@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,15 @@ GimpDrawableFilter* add_effect(GimpDrawable* layer, const Params& params) {
   return nullptr;
 }
 
+Drawables selected_ones(const Drawables& layers) {
+  Drawables selected;
+  std::copy_if(layers.begin(), layers.end(), std::back_inserter(selected), [](GimpDrawable* layer) {
+    gint x = 0, y = 0, width = 0, height = 0;
+    return gimp_drawable_mask_intersect(layer, &x, &y, &width, &height) != FALSE;
+  });
+  return selected;
+}
+
 }  // namespace
 
 std::string refusal_of_effect(const Drawables& drawables) {
@@ -75,12 +86,16 @@ bool wants_effect(GimpProcedureConfig* config) {
   return wanted != FALSE;
 }
 
-Status add_effects(GimpImage* image, const Drawables& layers, const Params& params) {
+Status add_effects(GimpImage* image, const Drawables& layers, const Params& params,
+                   std::string& note) {
   std::string why = refusal_of_effect(layers);
   if (!why.empty()) return {ErrorCode::kBadInput, why};
-  const UndoGroup undo(image, layers.size() > 1);
+  const Drawables selected = selected_ones(layers);
+  const size_t missed = layers.size() - selected.size();
+  if (missed > 0) note = nothing_selected_sentence(missed);
+  const UndoGroup undo(image, selected.size() > 1);
   std::vector<GimpDrawableFilter*> added;
-  for (GimpDrawable* layer : layers) {
+  for (GimpDrawable* layer : selected) {
     GimpDrawableFilter* effect = add_effect(layer, params);
     if (effect != nullptr) {
       added.push_back(effect);

@@ -19,7 +19,10 @@ bool wants_effect(GimpProcedureConfig* config);
 std::string refusal_of_effect(const Drawables& drawables);
 
 // Puts the effect with these settings on each of the layers, in one undo step. When one of them
-// can't have it, or the operation isn't installed, none gets it.
-Status add_effects(GimpImage* image, const Drawables& layers, const Params& params);
+// can't have it, or the operation isn't installed, none gets it. Layers that the selection misses
+// stay without, which the note says: GIMP keeps the selection with the effect, which would never do
+// anything.
+Status add_effects(GimpImage* image, const Drawables& layers, const Params& params,
+                   std::string& note);
 
 }  // namespace grainless

@@ -143,8 +143,7 @@ std::string LivePreview::nothing_selected(bool of_all) const {
   const auto missed = [this](const Drawables& drawables) { return misses(drawables); };
   const auto& groups = subject_.groups;
   if (of_all ? !std::all_of(groups.begin(), groups.end(), missed) : !missed(group())) return {};
-  return of_all && count() > 1 ? _("Nothing is selected on these layers, so they stay as they are.")
-                               : _("Nothing is selected on this layer, so it stays as it is.");
+  return nothing_selected_sentence(of_all ? count() : 1);
 }
 
 // The channels are the image's.

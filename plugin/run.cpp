@@ -148,10 +148,13 @@ Status denoise(Job& job, const Params& params, const ui::WorkMonitor* monitor, b
   return said(guarded.ok() ? status : guarded);
 }
 
-Status add_effects(const Job& job, const Params& params) {
+Status add_effects(const Job& job, const Params& params, bool talk) {
   const std::string why = job.refusal();
   if (!why.empty()) return {ErrorCode::kBadInput, why};
-  return add_effects(job.image(), job.drawables(), params);
+  std::string note;
+  Status status = add_effects(job.image(), job.drawables(), params, note);
+  if (status.ok() && talk && !note.empty()) g_message("%s", note.c_str());
+  return status;
 }
 
 // The dialog stays open while the filter works: none when the user leaves it without.
@@ -159,7 +162,7 @@ std::optional<Status> run_in_dialog(const Call& call, Job& job) {
   ui::initialise();
   const auto params = [&] { return call.params(); };
   const auto work = [&](const ui::WorkMonitor& monitor) {
-    if (wants_effect(call.config)) return add_effects(job, call.params());
+    if (wants_effect(call.config)) return add_effects(job, call.params(), true);
     return denoise(job, call.params(), &monitor, true);
   };
   ui::Subject subject = job.open_preview(call.params());
@@ -171,8 +174,9 @@ Status run_without_dialog(const Call& call, Job& job) {
   const Params params = call.params();
   Status status = validate(params);
   if (!status.ok()) return status;
-  if (wants_effect(call.config)) return add_effects(job, params);
-  return denoise(job, params, nullptr, call.mode != GIMP_RUN_NONINTERACTIVE);
+  const bool talk = call.mode != GIMP_RUN_NONINTERACTIVE;
+  if (wants_effect(call.config)) return add_effects(job, params, talk);
+  return denoise(job, params, nullptr, talk);
 }
 
 using MakeJob = std::function<std::unique_ptr<Job>(Engine&)>;

@@ -176,6 +176,11 @@ std::string no_channel_sentence() {
   return _("All colours are switched off in the Channels dialog, so the layer stays as it is.");
 }
 
+std::string nothing_selected_sentence(size_t layers) {
+  return layers > 1 ? _("Nothing is selected on these layers, so they stay as they are.")
+                    : _("Nothing is selected on this layer, so it stays as it is.");
+}
+
 std::string gone_sentence() {
   return _("A layer was deleted while the filter was open: nothing was changed.");
 }

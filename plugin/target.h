@@ -5,6 +5,7 @@
 
 #include <libgimp/gimp.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -71,6 +72,8 @@ std::string moved_sentence(GimpDrawable* drawable);
 std::string repainted_sentence(GimpDrawable* drawable);
 std::string crossed_sentence(GimpDrawable* drawable);
 std::string not_taken_sentence();
+// Why so many layers stay as they are.
+std::string nothing_selected_sentence(size_t layers);
 // And for a layer none of whose colours may change.
 std::string no_channel_sentence();
 

@@ -338,6 +338,21 @@ def check_refused():
     assert not layer.get_filters() and not mask.get_filters()
 
 
+def check_nothing_selected():
+    """The effect would keep a selection that misses the layer, and never do anything: that layer stays without."""
+    image = new_image()
+    missed, met = add_layer(image), add_layer(image, seed=2)
+    missed.set_offsets(WIDTH, 0)
+    image.select_rectangle(Gimp.ChannelOps.REPLACE, 0, 0, 20, 20)
+    image.clean_all()
+    status, message = call(image, [missed], as_effect=True)
+    assert status == SUCCESS, message
+    assert not missed.get_filters() and not image.is_dirty()
+    status, message = call(image, [missed, met], as_effect=True)
+    assert status == SUCCESS, message
+    assert not missed.get_filters() and len(met.get_filters()) == 1
+
+
 def check_refused_by_gimp():
     """GIMP refuses the effect on one of three layers: none has it."""
     for refused in (1, 3):
@@ -461,6 +476,7 @@ def cases():
     yield "effect, NaN and infinity", check_unusual_values
     yield "effect by the filter's procedure", check_by_the_procedure
     yield "effect, what can have none", check_refused
+    yield "effect, nothing selected", check_nothing_selected
     yield "effect, refused by GIMP", check_refused_by_gimp
     yield "effect, a hundred times", check_leaks
     yield "effect, its helper killed in mid-work", check_killed
