@@ -159,7 +159,10 @@ Status add_effects(const Job& job, const Params& params, bool talk) {
 
 // The dialog stays open while the filter works: none when the user leaves it without.
 std::optional<Status> run_in_dialog(const Call& call, Job& job) {
-  ui::initialise();
+  if (!ui::initialise()) {
+    return Status(ErrorCode::kBadParameter,
+                  _("There is no display for the dialog: run the filter non-interactively."));
+  }
   const auto params = [&] { return call.params(); };
   const auto work = [&](const ui::WorkMonitor& monitor) {
     if (wants_effect(call.config)) return add_effects(job, call.params(), true);

@@ -338,8 +338,14 @@ class Dialog {
 
 }  // namespace
 
-void initialise() {
+// GIMP names the display of its windows. Without any, gimp_ui_init() ends the program where the
+// environment doesn't lead to one either.
+bool initialise() {
+  const gchar* display = gimp_display_name();
+  const bool named = display != nullptr && *display != '\0';
+  if (!named && !gtk_init_check(nullptr, nullptr)) return false;
   gimp_ui_init("grainless");
+  return true;
 }
 
 std::optional<Status> run_dialog(GimpProcedure* procedure, GimpProcedureConfig* config,

@@ -16,8 +16,8 @@ typedef struct _GimpProcedureConfig GimpProcedureConfig;
 
 namespace grainless::ui {
 
-// Prepares GTK; before anything else of this folder.
-void initialise();
+// Prepares GTK; before anything else of this folder. Not without a display.
+bool initialise();
 
 // Where on the disk to find what belongs to the dialog.
 struct Places {

@@ -80,6 +80,16 @@ def check_bad_relations():
     assert native_bytes(layer) == before
 
 
+def check_no_display():
+    """A dialog that can't be shown: one sentence, where GTK would end the filter, and GIMP call it crashed."""
+    image = new_image()
+    layer = add_layer(image)
+    before = native_bytes(layer)
+    status, message = call(image, [layer], run_mode=Gimp.RunMode.INTERACTIVE)
+    assert status == Gimp.PDBStatusType.CALLING_ERROR and "no display" in message, f"{status}: {message}"
+    assert native_bytes(layer) == before
+
+
 def run_script(text):
     procedure = PDB.lookup_procedure("plug-in-script-fu-eval")
     config = procedure.create_config()
@@ -217,6 +227,7 @@ def cases():
     yield "sigma or strength 0 changes nothing, and says so", check_unchanged
     yield "impossible combinations are refused", check_bad_relations
     yield "unknown values and keys are refused", check_unknown_value
+    yield "no display for the dialog", check_no_display
     yield "Script-Fu", check_script_fu
     yield "repeat with last values", check_last_values
     yield "settings of older versions are read", check_settings_of_older_versions
