@@ -23,6 +23,10 @@ bool is_of_picture(uint32_t tag) {
   return std::find(std::begin(kPictureTags), std::end(kPictureTags), tag) != std::end(kPictureTags);
 }
 
+ExifEntry orientation_entry(int32_t orientation) {
+  return {kOrientationTag, kShort, 1, {static_cast<uint8_t>(orientation), 0}};
+}
+
 // Bytes of a type's value, and of the numbers that it is made of; 0: unknown.
 struct TypeSize {
   size_t value, number;
@@ -236,6 +240,12 @@ int32_t exif_orientation(std::span<const uint8_t> exif) {
   return 0;
 }
 
+std::vector<uint8_t> exif_with_orientation(int32_t orientation) {
+  Exif exif;
+  exif.picture = {orientation_entry(orientation)};
+  return exif_structure(exif);
+}
+
 std::vector<uint8_t> exif_to_write(const Metadata& metadata) {
   constexpr uint16_t kAscii = 2;
   if (!metadata.exif.empty()) return metadata.exif;
@@ -247,10 +257,7 @@ std::vector<uint8_t> exif_to_write(const Metadata& metadata) {
     const auto count = static_cast<uint32_t>(bytes.size());
     exif.picture.push_back({static_cast<uint16_t>(tag), kAscii, count, std::move(bytes)});
   }
-  if (metadata.orientation > 1) {
-    const auto value = static_cast<uint8_t>(metadata.orientation);
-    exif.picture.push_back({kOrientationTag, kShort, 1, {value, 0}});
-  }
+  if (metadata.orientation > 1) exif.picture.push_back(orientation_entry(metadata.orientation));
   return exif.empty() ? std::vector<uint8_t>() : exif_structure(exif);
 }
 
@@ -270,36 +277,6 @@ std::optional<Resolution> exif_resolution(std::span<const uint8_t> exif) {
   if (!(x > 0 && y > 0)) return std::nullopt;
   const double scale = unit == kInch ? 1 / kMetresInInch : unit == kCentimetre ? 100.0 : 1.0;
   return Resolution{x * scale, y * scale, unit != kNoUnit};
-}
-
-std::vector<uint8_t> exif_with_orientation(int32_t orientation) {
-  // Little-endian header, a directory of one entry (tag, type SHORT, count 1, value), no next one.
-  return {'I',
-          'I',
-          42,
-          0,
-          8,
-          0,
-          0,
-          0,
-          1,
-          0,
-          0x12,
-          0x01,
-          3,
-          0,
-          1,
-          0,
-          0,
-          0,
-          static_cast<uint8_t>(orientation),
-          0,
-          0,
-          0,
-          0,
-          0,
-          0,
-          0};
 }
 
 }  // namespace grainless::tools
