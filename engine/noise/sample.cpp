@@ -2,7 +2,6 @@
 #include "sample.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -163,68 +162,6 @@ void load_tile(const ConstImage& image, ValueRange valid, SampleTile& tile) {
   make_levels(tile, channels);
 }
 
-// How often a colour stands at black, and how often at white.
-struct Ends {
-  int64_t black = 0, white = 0;
-
-  bool is_one_of(int64_t pixels) const {
-    constexpr int64_t kMostOthers = 50;  // one in so many may be something else
-    return kMostOthers * (pixels - std::max(black, white)) <= pixels;
-  }
-};
-
-constexpr float kPlaneError = 2e-3f;  // steps; planes are not exact to the last bits
-
-bool is_black(float value) {
-  return std::abs(value) < kPlaneError;
-}
-
-bool is_white(float value) {
-  return std::abs(value - 255.0f) < kPlaneError;
-}
-
-template <typename Use>
-void for_clipped(Sample& sample, const Use& use) {
-  for (SampleTile& tile : sample.tiles) {
-    const auto& plane = tile.plane[0];
-    for (size_t i = 0; i < tile.state.size(); ++i) {
-      if ((tile.state[i] & kClipped) == 0) continue;
-      const Rgb rgb = rgb_from_yuv({plane[0][i], plane[1][i], plane[2][i]});
-      use({rgb.r, rgb.g, rgb.b}, tile.state[i]);
-    }
-  }
-}
-
-// A colour that is black, or white, all over the picture has no noise that could be cut off: red
-// under water, green and blue under a red lamp, two of three in what a microscope shows of one dye.
-void take_empty_colours(Sample& sample) {
-  if (sample.channels != 3) return;
-  int64_t pixels = 0, clipped = 0;
-  for (const SampleTile& tile : sample.tiles) {
-    for (const uint8_t state : tile.state) {
-      pixels += (state & kInvalid) == 0 ? 1 : 0;
-      clipped += (state & kClipped) != 0 ? 1 : 0;
-    }
-  }
-  if (!Ends{clipped, 0}.is_one_of(pixels)) return;
-  Ends ends[3];
-  for_clipped(sample, [&](const std::array<float, 3>& colour, uint8_t&) {
-    for (int32_t c = 0; c < 3; ++c) {
-      ends[c].black += is_black(colour[c]) ? 1 : 0;
-      ends[c].white += is_white(colour[c]) ? 1 : 0;
-    }
-  });
-  const auto is_empty = [&](const Ends& of) { return of.is_one_of(pixels); };
-  // Few stars in a black sky are no such picture.
-  if (std::all_of(ends, ends + 3, is_empty)) return;
-  for_clipped(sample, [&](const std::array<float, 3>& colour, uint8_t& state) {
-    for (int32_t c = 0; c < 3; ++c) {
-      if (!is_empty(ends[c]) && (is_black(colour[c]) || is_white(colour[c]))) return;
-    }
-    state &= static_cast<uint8_t>(~kClipped);
-  });
-}
-
 // Strong noise clips some pixels everywhere. The least clipped tenth of the squares must do, then.
 double least_clipped_share(const Sample& sample) {
   std::vector<double> shares;
@@ -302,7 +239,6 @@ Sample take_sample(int32_t channels, const std::vector<SampleTile>& tiles,
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
     load_tile(part(i), valid, sample.tiles[i]);
   });
-  take_empty_colours(sample);
   sample.clipped_share = least_clipped_share(sample);
   return sample;
 }

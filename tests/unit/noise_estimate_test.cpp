@@ -168,30 +168,6 @@ TEST(NoiseEstimate, SaturatedAreasDoNotBiasBytes) {
   expect_sigma(estimate_bytes(picture), 10, 0.06);
 }
 
-// Under red light, under water, of one dye: a colour that is black everywhere, or white, says
-// nothing, and the others are measured.
-TEST(NoiseEstimate, AnEmptyColourHidesNoNoise) {
-  constexpr double kNoise = 18;
-  for (const std::vector<double>& kept : std::vector<std::vector<double>>{{1, 1, 0}, {0, 1, 0}}) {
-    for (const double end : {0.0, 1.0}) {
-      Picture picture = draw(3, 256, 256, textured);
-      add_noise(picture, kNoise, 21);
-      double luma = 0;  // of what is left of (R + G + B) / sqrt(3)
-      for (int32_t c = 0; c < 3; ++c) luma += kept[c] / 3;
-      for (int32_t y = 0; y < 256; ++y) {
-        for (int32_t x = 0; x < 256; ++x) {
-          for (int32_t c = 0; c < 3; ++c) {
-            if (kept[c] == 0) picture.at(x, y, c) = static_cast<float>(end);
-          }
-        }
-      }
-      const NoiseModel noise = estimate_bytes(picture);
-      EXPECT_EQ(noise.confidence, Confidence::kMeasured);
-      EXPECT_NEAR(noise.sigma[0][0], kNoise * std::sqrt(luma), 0.08 * kNoise);
-    }
-  }
-}
-
 TEST(NoiseEstimate, StrongNoiseThatClipsEverywhereIsStillFound) {
   Picture picture = draw(3, 256, 256, [](int32_t, int32_t, int32_t) { return 127.0; });
   add_noise(picture, 60, 3);
