@@ -39,10 +39,11 @@ def serve():
     folder, gimp = pathlib.Path(os.environ["GRAINLESS_PAUSE"]), os.getppid()
     while os.getppid() == gimp:
         time.sleep(0.005)
-        reached = folder / "reached"
-        if not reached.exists():
+        try:
+            filter_pid = int((folder / "reached").read_text(encoding="utf-8"))
+        except FileNotFoundError:
             continue
-        act(folder, int(reached.read_text(encoding="utf-8")))
+        act(folder, filter_pid)
 
 
 class Meanwhile(Gimp.PlugIn):

@@ -96,6 +96,8 @@ def at_once(code):
     """Somebody else in GIMP runs the code now."""
     clear()
     (FOLDER / "action.py").write_text(code, encoding="utf-8")
-    (FOLDER / "reached").write_text("0", encoding="utf-8")
+    part = FOLDER / "reached.part"
+    part.write_text("0", encoding="utf-8")
+    os.replace(part, FOLDER / "reached")  # whoever waits for it finds the number in it
     wait_until_done("at once")
     clear()

@@ -20,6 +20,17 @@ GTK_FILES = "gtk_widget_event: assertion 'WIDGET_REALIZED_FOR_EVENT"
 GIMPS_BUTTONS = "for label of property (null) and dialog button"
 
 
+def run_and_show(command, environment, messages):
+    """Its lines, printed as they come, so that a run that is ended for its time has said how far it was; and its status."""
+    lines = []
+    with open(messages, "w", encoding="utf-8") as errors, subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace") as run:
+        for line in run.stdout:
+            lines.append(line.rstrip("\n"))
+            print(lines[-1], flush=True)
+    return lines, run.returncode
+
+
 def main():
     gimp_env, build, plug_in_dir = sys.argv[1:4]
     driver = sys.argv[4] if len(sys.argv) > 4 else "drive.py"
@@ -30,19 +41,21 @@ def main():
     environment = dict(os.environ, GRAINLESS_REPORT=str(report), GRAINLESS_TEST_PLUG_INS=str(plug_ins))
     if len(sys.argv) > 5:
         environment |= add_meanwhile(plug_ins, work, sys.argv[5])
-    run = subprocess.run([gimp_env, "--gui", work / "profile", plug_ins, sys.executable, HERE / driver, work],
-                         env=environment, capture_output=True, text=True, errors="replace", check=False)
-    log = work / "gimp.log"
-    messages = run.stderr + (log.read_text(encoding="utf-8", errors="replace") if log.exists() else "")
+    print("TAP version 13", flush=True)
+    messages = work / "messages.log"
+    lines, status = run_and_show([gimp_env, "--gui", work / "profile", plug_ins, sys.executable, HERE / driver, work],
+                                 environment, messages)
+    shown = len(lines)
+    messages, log = messages.read_text(encoding="utf-8", errors="replace"), work / "gimp.log"
+    messages += log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     sys.stderr.write(messages)
-    lines = run.stdout.splitlines()
     found = [line for line in complaints(messages) if GTK_FILES not in line]
     found += [line for line in messages.splitlines() if "mnemonic" in line.lower() and GIMPS_BUTTONS not in line]
     lines.append(f"{'not ' if found else ''}ok - no complaint of GTK, GLib or GIMP about the filter")
     lines += [f"# {line}" for line in found]
-    lines.append(f"{'' if '# end' in lines and run.returncode == 0 else 'not '}ok - the run came to its end")
+    lines.append(f"{'' if '# end' in lines and status == 0 else 'not '}ok - the run came to its end")
     results = [line for line in lines if re.match(r"(not )?ok", line)]
-    print("\n".join(["TAP version 13"] + lines))
+    print("\n".join(lines[shown:]))
     print(f"1..{len(results)}")
     return 0 if all(line.startswith("ok") for line in results) else 1
 

@@ -47,7 +47,8 @@ class Session:
 
     def finish(self, patience=desktop.PATIENCE):
         path = self.work / f"answer{self.number}.json"
-        wait_for("an answer from GIMP", path.exists, patience)
+        wait_for("an answer from GIMP, or its end", lambda: path.exists() or self.process.poll() is not None, patience)
+        assert path.exists(), f"GIMP has ended with status {self.process.returncode}"
         answer = json.loads(path.read_text(encoding="utf-8"))
         assert "error" not in answer, answer["error"]
         return answer["result"]
