@@ -258,8 +258,13 @@ void set_coarse(const Measured* m, NoiseKind kind, bool sure, NoiseModel& noise)
   set_strength(noise, found > 0 ? mean_chroma(m) / found : 1.0);
 }
 
-void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {
-  if (white_luma(m, NoiseKind::kSure) < 0 && is_demosaiced(m)) return set_demosaiced(m, noise);
+// two_colours: the third is one value all over, as no camera's noise leaves it, and the texture of
+// both stands in chroma, which can't tell of coarse noise then.
+void estimate_colour(const Measured* m, NoiseKind kind, bool two_colours, NoiseModel& noise) {
+  const bool may_be_coarse = !two_colours || kind == NoiseKind::kCamera;
+  if (may_be_coarse && white_luma(m, NoiseKind::kSure) < 0 && is_demosaiced(m)) {
+    return set_demosaiced(m, noise);
+  }
   const double white = white_luma(m, kind);
   if (white >= 0) {
     set_white(noise, 0, white);
@@ -269,7 +274,9 @@ void estimate_colour(const Measured* m, NoiseKind kind, NoiseModel& noise) {
     set_chroma(m, kind, white, HUGE_VAL, noise);
     return set_strength(noise, white > 0 ? mean_chroma(m) / white : 1.0);
   }
-  const Coarse coarse = kind == NoiseKind::kCamera ? Coarse::kSure : judge_coarse(m);
+  const Coarse coarse = kind == NoiseKind::kCamera ? Coarse::kSure
+                        : may_be_coarse            ? judge_coarse(m)
+                                                   : Coarse::kNone;
   if (coarse == Coarse::kNone) {
     set_little(noise, 0, m[0], harmless_luma(m));
     return set_little_chroma(m, noise);
@@ -469,7 +476,7 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
   if (noise.channels == 1) {
     estimate_grey(measured[0], kind, noise);
   } else {
-    estimate_colour(measured, kind, noise);
+    estimate_colour(measured, kind, sample.fixed_colours > 0, noise);
   }
   if (kind == NoiseKind::kSure) keep_noise_of_piece(measured, noise);
   noise.range = range;

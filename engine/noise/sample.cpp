@@ -8,6 +8,7 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
 #include "engine/plan/match_scale.h"
+#include "fixed_colours.h"
 #include "picture_range.h"
 
 namespace grainless {
@@ -239,6 +240,7 @@ Sample take_sample(int32_t channels, const std::vector<SampleTile>& tiles,
     if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
     load_tile(part(i), valid, sample.tiles[i]);
   });
+  find_fixed_colours(sample);
   sample.clipped_share = least_clipped_share(sample);
   return sample;
 }

@@ -39,6 +39,7 @@ ConstImage part_of(const ConstImage& image, const SampleTile& tile);
 
 struct Sample {
   int32_t channels = 0;
+  int32_t fixed_colours = 0;   // of R, G and B, those that are one value all over (fixed_colours.h)
   double clipped_share = 0.1;  // a square with a larger share of clipped pixels is left out
   std::vector<SampleTile> tiles;
 };

@@ -168,6 +168,69 @@ TEST(NoiseEstimate, SaturatedAreasDoNotBiasBytes) {
   expect_sigma(estimate_bytes(picture), 10, 0.06);
 }
 
+void fill_colour(Picture& picture, int32_t c, double value) {
+  for (int32_t y = 0; y < picture.height; ++y) {
+    for (int32_t x = 0; x < picture.width; ++x) picture.at(x, y, c) = static_cast<float>(value);
+  }
+}
+
+// Under red light, under water, of one dye: a colour that is one value everywhere, mostly black or
+// white, says nothing, and the others are measured.
+TEST(NoiseEstimate, AnEmptyColourHidesNoNoise) {
+  constexpr double kNoise = 18;
+  for (const std::vector<int32_t>& empty : std::vector<std::vector<int32_t>>{{2}, {0, 2}}) {
+    for (const double value : {0.0, 0.5, 1.0}) {
+      Picture picture = draw(3, 256, 256, textured);
+      add_noise(picture, kNoise, 21);
+      for (const int32_t c : empty) fill_colour(picture, c, value);
+      const NoiseModel noise = estimate_bytes(picture);
+      EXPECT_EQ(noise.confidence, Confidence::kMeasured);
+      const double kept = 1 - static_cast<double>(empty.size()) / 3;  // of (R + G + B) / sqrt(3)
+      EXPECT_NEAR(noise.sigma[0][0], kNoise * std::sqrt(kept), 0.08 * kNoise);
+    }
+  }
+}
+
+Sample sample_of(const Picture& picture) {
+  ThreadPool pool(2);
+  return take_sample(picture.image(), pool, {});
+}
+
+int32_t count_clipped(const Sample& sample) {
+  int32_t clipped = 0;
+  for (const SampleTile& tile : sample.tiles) {
+    clipped += count_state(tile, 0, 0, tile.width, kClipped);
+  }
+  return clipped;
+}
+
+TEST(NoiseEstimate, FixedColoursAreThoseOfNearlyAllPixels) {
+  const Picture photograph = draw(3, 128, 128, textured);
+  EXPECT_EQ(sample_of(photograph).fixed_colours, 0);
+  for (const double value : {0.0, 0.2, 1.0, 40.0}) {
+    Picture picture = photograph;
+    fill_colour(picture, 1, value);
+    for (int32_t x = 0; x < 128; ++x)
+      picture.at(x, 3, 0) = x % 2 == 0 ? 0.0f : 1.0f;  // one row is clipped by red
+    Sample sample = sample_of(picture);
+    EXPECT_EQ(sample.fixed_colours, 1) << value;
+    EXPECT_EQ(count_clipped(sample), 128) << value;
+    for (int32_t y = 10; y < 12; ++y) {
+      for (int32_t x = 0; x < 128; ++x) picture.at(x, y, 1) = 0.6f;
+    }
+    EXPECT_EQ(sample_of(picture).fixed_colours, 1) << value;  // but for 1.6 % of the pixels
+    for (int32_t x = 0; x < 128; ++x) picture.at(x, 12, 1) = 0.6f;
+    sample = sample_of(picture);
+    EXPECT_EQ(sample.fixed_colours, 0) << value;  // 2.3 %
+    const bool is_end = value == 0 || value == 1;
+    EXPECT_EQ(count_clipped(sample), is_end ? 128 * 125 : 128) << value;
+  }
+  Picture black = photograph;
+  for (int32_t c = 0; c < 3; ++c) fill_colour(black, c, 0);
+  EXPECT_EQ(sample_of(black).fixed_colours, 0);
+  EXPECT_EQ(count_clipped(sample_of(black)), 128 * 128);
+}
+
 TEST(NoiseEstimate, StrongNoiseThatClipsEverywhereIsStillFound) {
   Picture picture = draw(3, 256, 256, [](int32_t, int32_t, int32_t) { return 127.0; });
   add_noise(picture, 60, 3);
@@ -580,6 +643,21 @@ TEST(NoiseEstimate, NoiseOfAnEditedPictureIsThatOfItsColours) {
     EXPECT_EQ(found.confidence, Confidence::kMeasured);
     EXPECT_NEAR(found.sigma[0][0], 1.1 * truth, 0.15 * truth);
     for (int32_t c = 1; c < 3; ++c) EXPECT_NEAR(found.sigma[0][c], 1.4 * truth, 0.2 * truth);
+  }
+}
+
+// What a program has filled, or a lens never let through: luma and chroma of the two that are left
+// hold each other's texture, and none of it is a camera's coarse noise.
+TEST(NoiseEstimate, TwoColoursDoNotTellOfCoarseNoise) {
+  double truth = 0;
+  Picture picture = smoothed_noise(textured, 12, truth, 0.2);
+  EXPECT_EQ(estimate_bytes(picture).confidence, Confidence::kMeasured);
+  for (const double value : {0.0, 0.5}) {
+    fill_colour(picture, 2, value);
+    const NoiseModel noise = estimate_bytes(picture);
+    EXPECT_NE(noise.confidence, Confidence::kMeasured);
+    EXPECT_LE(noise.sigma[0][0], 2.8f);
+    EXPECT_LE(std::max(noise.sigma[0][1], noise.sigma[0][2]), 1.0f);
   }
 }
 
