@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Can the checkers fail? Each gets small trees with one thing wrong, and one with nothing: checkers_test.py SOURCE_ROOT"""
 import json
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 TOOLS = ROOT / "tools/dev"
+os.environ.pop("GRAINLESS_CLANG_AHEAD", None)  # of the run of all tests, which this is a part of
 LINES = [f"  total += weight_{i} * value[{i}];" for i in range(10)]
 
 
@@ -226,6 +229,24 @@ class Clang(Checker):
     def test_a_name(self):
         self.fails("engine/a.cpp", "readability-identifier-naming",
                    arguments=self.arguments("int Twice(int value) {\n  return 2 * value;\n}\n"))
+
+    def test_what_was_begun_ahead(self):
+        arguments = self.arguments("int twice(int value) {\n  return 2 * value;\n}\n")
+        folder = self.root / "ahead"
+        os.environ["GRAINLESS_CLANG_AHEAD"] = str(folder)
+        self.addCleanup(os.environ.pop, "GRAINLESS_CLANG_AHEAD")
+        finding = 'sleep 0.5; echo "a finding" >"$0/found"; echo 1 >"$0/status"; sleep 9'
+        for script, is_told in ((finding, True), ("sleep 0.5", False)):
+            folder.mkdir()
+            with subprocess.Popen(["bash", "-c", script, folder]) as ahead:
+                (folder / "process").write_text(f"{ahead.pid}\n", encoding="utf-8")
+                if is_told:
+                    self.fails("a finding", arguments=arguments)
+                else:
+                    threading.Thread(target=ahead.wait).start()
+                    self.passes(*arguments)  # which has looked itself
+                ahead.kill()
+            shutil.rmtree(folder)
 
     def test_a_header(self):
         self.fails("engine/a.h", "readability-identifier-naming",

@@ -119,14 +119,30 @@ build_gimp_tests() {
     ninja -C "$meson_dir" "${outputs[@]}" >&2 || die "the build failed: the compiler's messages above name the reason"
 }
 
-# Results of an earlier run must not stand in for those of a program that crashes before it writes any. One test more at
-# once than there are processors: clang's check holds a place all the time and takes what others leave.
+# Tests that are held to a time run alone, and look at windows for the most part: clang's check takes what they leave of
+# the processors, and the test 'clang', the last one, waits for it.
+begin_clang_checks() {
+    local clang_tidy folder=$build/check/clang
+    clang_tidy=$(command -v clang-tidy-19) || return 0
+    mkdir -p "$folder"
+    rm -f "$folder/status"
+    # shellcheck disable=SC2016 # for the shell that it begins
+    setsid bash -c '"${@:2}" >"$1/found" 2>&1; echo $? >"$1/new-status"; mv "$1/new-status" "$1/status"' clang-ahead \
+        "$folder" python3 "$checkout/tools/dev/clang_checks.py" "$checkout" "$meson_dir" "$clang_tidy" </dev/null &
+    echo $! >"$folder/process"
+    # shellcheck disable=SC2064 # now
+    trap "pkill --session $! 2>/dev/null" EXIT
+    export GRAINLESS_CLANG_AHEAD=$folder
+}
+
+# Results of an earlier run must not stand in for those of a program that crashes before it writes any.
 run_tests() {
     use_built_tools
     rm -f "$meson_dir"/*.xml "$meson_dir"/meson-logs/testlog*
+    (($#)) || begin_clang_checks
     step "testing"
     GRAINLESS_PLUGIN_DIR=$plug_ins GRAINLESS_SOURCE_DIR=$checkout \
-        meson test -C "$meson_dir" --no-rebuild --print-errorlogs --num-processes "$(($(nproc) + 1))" "$@"
+        meson test -C "$meson_dir" --no-rebuild --print-errorlogs "$@"
 }
 
 # The peers come from PyPI, into an environment of their own.

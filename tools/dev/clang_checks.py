@@ -6,7 +6,10 @@ Every C++ source that BUILD_DIR compiles goes through clang-tidy once, with the 
 warnings come along with the parsing that clang-tidy needs anyway. A finding of either is an error. All checks of .clang-tidy
 take five times as long as the parsing and run with --all (or GRAINLESS_CHECK=all); without it, QUICK's, and tests are left
 to the sanitizers' builds, which clang compiles. Code for the GPU is left to nvcc.
+
+With $GRAINLESS_CLANG_AHEAD a run that was begun ahead is waited for (build.sh), and its findings are told.
 """
+import argparse
 import concurrent.futures
 import contextlib
 import json
@@ -59,11 +62,35 @@ def give_way():
         pathlib.Path("/proc/self/autogroup").write_text(str(NICE), encoding="ascii")
 
 
+def awaited(folder):
+    """What the run that was begun ahead found; None when it was ended before it had its status."""
+    running = pathlib.Path("/proc", (folder / "process").read_text(encoding="utf-8").strip())
+    status = folder / "status"
+    while running.exists() and not status.exists():
+        time.sleep(0.2)
+    if not status.exists():
+        return None
+    print((folder / "found").read_text(encoding="utf-8"), end="")
+    return int(status.read_text(encoding="utf-8"))
+
+
 def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("root", type=pathlib.Path)
+    options.add_argument("build", type=pathlib.Path)
+    options.add_argument("clang_tidy")
+    options.add_argument("--all", action="store_true")
+    asked = options.parse_args()
+    ahead = os.environ.get("GRAINLESS_CLANG_AHEAD")
+    status = awaited(pathlib.Path(ahead)) if ahead else None
+    if status is not None:
+        return status
+    everything = asked.all or os.environ.get("GRAINLESS_CHECK") == "all"
+    return check(everything, asked.root.resolve(), asked.build.resolve(), asked.clang_tidy)
+
+
+def check(everything, root, build, tidy):
     give_way()
-    everything = "--all" in sys.argv or os.environ.get("GRAINLESS_CHECK") == "all"
-    root, build, tidy = (argument for argument in sys.argv[1:] if argument != "--all")
-    root, build = pathlib.Path(root).resolve(), pathlib.Path(build).resolve()
     begun = time.monotonic()
     common = [tidy, "--quiet", "--warnings-as-errors=*", HEADERS, "-p", str(build),
               *(f"--extra-arg={warning}" for warning in ASKED)]
