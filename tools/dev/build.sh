@@ -135,14 +135,15 @@ begin_clang_checks() {
     export GRAINLESS_CLANG_AHEAD=$folder
 }
 
-# Results of an earlier run must not stand in for those of a program that crashes before it writes any.
+# Results of an earlier run must not stand in for those of a program that crashes before it writes any. One test more at
+# once than there are processors: those that look at windows wait for much of their time.
 run_tests() {
     use_built_tools
     rm -f "$meson_dir"/*.xml "$meson_dir"/meson-logs/testlog*
     (($#)) || begin_clang_checks
     step "testing"
     GRAINLESS_PLUGIN_DIR=$plug_ins GRAINLESS_SOURCE_DIR=$checkout \
-        meson test -C "$meson_dir" --no-rebuild --print-errorlogs "$@"
+        meson test -C "$meson_dir" --no-rebuild --print-errorlogs --num-processes "$(($(nproc) + 1))" "$@"
 }
 
 # The peers come from PyPI, into an environment of their own.
