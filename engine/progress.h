@@ -5,6 +5,8 @@
 #include <atomic>
 #include <functional>
 
+#include "engine/boundary/status.h"
+
 namespace grainless {
 
 // Set from any thread; polled by the loops at least every 50 ms.
@@ -17,6 +19,11 @@ class CancelToken {
   std::atomic<bool> flag_{false};
 };
 
+// Of work that nobody can end the token is null.
+inline void throw_if_cancelled(const CancelToken* cancel) {
+  if (cancel != nullptr && cancel->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+}
+
 // What a long call asks its host and reports to it, from any of its threads.
 struct Callbacks {
   const CancelToken* cancel = nullptr;
@@ -27,5 +34,9 @@ struct Callbacks {
     if (progress) progress(fraction);
   }
 };
+
+inline void throw_if_cancelled(const Callbacks& callbacks) {
+  throw_if_cancelled(callbacks.cancel);
+}
 
 }  // namespace grainless

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "engine/boundary/pyramid.h"
-#include "engine/boundary/status.h"
 #include "engine/cpu/frame/pixel_planes.h"
 #include "engine/cpu/frame/pyramid.h"
 #include "engine/noise/linear_system.h"
+#include "engine/progress.h"
 #include "float_picture.h"
 
 namespace grainless {
@@ -72,7 +72,7 @@ Levels levels_of(const ConstImage& layer, ThreadPool& pool, const Callbacks& cal
   const Rect all{0, 0, level_size(layer.width, first), level_size(layer.height, first)};
   Planes fine(1, all);
   for (int32_t y = 0; y < all.height; y += rows) {
-    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(callbacks);
     const Rect strip = intersect({0, y, all.width, rows}, all);
     const Planes luma = luma_rows(pixels, layer, first, strip, pool);
     for (int32_t row = y; row < strip.bottom(); ++row) {

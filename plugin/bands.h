@@ -8,7 +8,7 @@
 
 #include "drawable_io.h"
 #include "engine/boundary/rect.h"
-#include "engine/boundary/status.h"
+#include "engine/progress.h"
 
 namespace grainless {
 
@@ -24,9 +24,7 @@ inline CallMonitor nobody() {
 }
 
 inline void throw_if_cancelled(const CallMonitor& monitor) {
-  if (monitor.cancel != nullptr && monitor.cancel->cancelled()) {
-    throw Error(ErrorCode::kCancelled, "cancelled");
-  }
+  throw_if_cancelled(monitor.cancel);
 }
 
 // Calls body for every band of rows of rect, top down.

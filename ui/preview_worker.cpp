@@ -98,7 +98,7 @@ void PreviewWorker::run(PreviewJob job) {
   callbacks.cancel = &*running_;
   Status status;
   const Status guarded = guard([&] {
-    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(callbacks);
     PreviewResult result;
     status = source_.denoise(job, callbacks, result);
     if (!status.ok()) return;

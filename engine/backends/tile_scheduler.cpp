@@ -93,7 +93,7 @@ class Scheduler {
     return std::find(out_.begin(), out_.end(), &backend) != out_.end();
   }
   void throw_if_not_done() const {
-    if (work_.callbacks().cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(work_.callbacks());
     throw_if_failed(broken_);
     if (!done()) throw_if_failed(last_failure_);
   }

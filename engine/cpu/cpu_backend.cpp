@@ -47,7 +47,7 @@ class CpuBackend final : public Backend {
     Planes target(plan.channels, tile.out);
     run_levels(
         plan, {nullptr, tile.image_width, tile.image_height, &source, &target, &pool_, &callbacks});
-    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(callbacks);
     pixels_from_planes(plan, tile, source, target, pool_);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     *timing = {0, seconds.count(), 0, tile_bytes(plan, needed.width, needed.height)};

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/boundary/status.h"
+#include "engine/progress.h"
 
 namespace grainless {
 namespace {
@@ -271,7 +271,7 @@ CommonBlocks compare_all_layers(const std::vector<Sample>& samples, ThreadPool& 
   blocks.resize(all.size());
   std::vector<Sums> means(all.size());
   pool.parallel_for(static_cast<int32_t>(all.size()), [&](int32_t index, int32_t) {
-    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(callbacks);
     const auto i = static_cast<size_t>(index);
     blocks[i] = block_of(all[i], samples.front().channels);
     means[i] = sums_of(all[i].rows(kSampleLevels - 1, 0).mean);

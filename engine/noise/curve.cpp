@@ -8,6 +8,7 @@
 #include "corner_gain.h"
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/status.h"
+#include "engine/progress.h"
 #include "engine/sentence.h"
 #include "flat_blocks.h"
 #include "graphic.h"
@@ -201,7 +202,7 @@ NoiseCurve measure_noise_curve(const ConstImage& image, const NoiseArea& area,
   NoiseCurve curve;
   curve.channels = sample.channels;
   for (int32_t c = 0; c < sample.channels; ++c) {
-    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(callbacks);
     callbacks.report((c + 1.0) / (sample.channels + 1));
     // Noise of luma that needs no more strength than it has was not cleaned, in flat blocks
     // neither.
@@ -226,7 +227,7 @@ AreaNoise measure_area_noise(const ConstImage& image, const NoiseArea& area, Thr
     return noise;
   }
   for (int32_t c = 0; c < sample.channels; ++c) {
-    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(callbacks);
     int32_t side = c == 0 ? kLumaBlock : kChromaBlock;
     const std::vector<float> variances = area_variances(sample, c, side, pool);
     if (variances.size() < kFewestBlocks) {

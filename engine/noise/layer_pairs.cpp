@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/boundary/status.h"
+#include "engine/progress.h"
 
 namespace grainless {
 namespace {
@@ -92,7 +92,7 @@ std::vector<LayerPair> compare_apart(const Comparison& comparison, size_t steps,
   const auto& [samples, known, still, pool, callbacks] = comparison;
   std::vector<LayerPair> pairs(samples.size() - std::min(steps, samples.size()));
   pool.parallel_for(static_cast<int32_t>(pairs.size()), [&](int32_t index, int32_t) {
-    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(callbacks);
     const auto i = static_cast<size_t>(index);
     pairs[i] = compare_layers(samples[i], samples[i + steps], known, apart, still);
   });

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "engine/boundary/pixel_math.h"
-#include "engine/boundary/status.h"
 #include "engine/plan/match_scale.h"
+#include "engine/progress.h"
 #include "fixed_colours.h"
 #include "picture_range.h"
 
@@ -237,7 +237,7 @@ Sample take_sample(int32_t channels, const std::vector<SampleTile>& tiles,
   sample.tiles = tiles;
   const ValueRange valid = valid_values(range);
   pool.parallel_for(static_cast<int32_t>(tiles.size()), [&](int32_t i, int32_t) {
-    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(callbacks);
     load_tile(part(i), valid, sample.tiles[i]);
   });
   find_fixed_colours(sample);

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "engine/boundary/status.h"
+#include "engine/progress.h"
 
 namespace grainless {
 namespace {
@@ -324,7 +324,7 @@ WeakTexture weak_texture_noise(const Sample& sample, int32_t channel, int32_t le
   double limit = std::numeric_limits<double>::infinity();
   const double quantile = texture_quantile(), mean = texture_moments().mean;
   for (int32_t round = 0; round <= kRounds; ++round) {
-    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(callbacks);
     const std::optional<Variance> found =
         variance_under(sample, channel, level, patches, limit, pool);
     if (!found) break;

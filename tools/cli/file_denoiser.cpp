@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "band_denoiser.h"
+#include "engine/progress.h"
 #include "engine/stopwatch.h"
 #include "engine_setup.h"
 #include "tools/image_io/files.h"
@@ -191,7 +192,7 @@ void FileDenoiser::denoise(const Job& job, Picture& picture) const {
 void FileDenoiser::write(const Job& job, Picture& picture) const {
   if (picture.file != nullptr) {
     Stopwatch writing;
-    stop_if_cancelled(&cancel_token());
+    throw_if_cancelled(&cancel_token());
     picture.file->commit();
     picture.outcome.write = writing.seconds();
     return;
@@ -204,7 +205,7 @@ void FileDenoiser::write(const Job& job, Picture& picture) const {
     picture.image = convert(picture.image, picture.original, job.output);
   }
   Stopwatch writing;
-  stop_if_cancelled(&cancel_token());
+  throw_if_cancelled(&cancel_token());
   make_folder(job);
   picture.notes = write_image(job.output, std::move(picture.image), &cancel_token());
   picture.outcome.write = writing.seconds();

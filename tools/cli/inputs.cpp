@@ -11,6 +11,7 @@
 
 #include "engine/boundary/status.h"
 #include "engine/platform/file.h"
+#include "engine/progress.h"
 #include "engine_setup.h"
 #include "tools/image_io/files.h"
 
@@ -40,7 +41,7 @@ std::string read_until_end(const std::string& path) {
   std::string text;
   Reading reading = Reading::kSome;
   while (reading != Reading::kEnd) {
-    stop_if_cancelled(&cancel_token());
+    throw_if_cancelled(&cancel_token());
     reading = read_standard_input(text);
     if (reading == Reading::kFailed) fail_errno(path, "read");
   }

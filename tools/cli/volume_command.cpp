@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "engine/progress.h"
 #include "engine/stopwatch.h"
 #include "engine/thread_pool.h"
 #include "engine_setup.h"
@@ -10,7 +11,6 @@
 #include "outputs.h"
 #include "progress_line.h"
 #include "tools/image_io/encoding.h"
-#include "tools/image_io/files.h"
 #include "tools/image_io/image_file.h"
 #include "tools/metrics/fsim.h"
 #include "tools/metrics/metrics.h"
@@ -197,7 +197,7 @@ void measure(const std::vector<Image>& clean, const std::vector<Image>& noisy,
   outcome.metrics = metrics_of(options);
   std::vector<Quality> before(clean.size()), after(clean.size());
   ThreadPool(options.threads).parallel_for(int32_t(clean.size()), [&](int32_t index, int32_t) {
-    stop_if_cancelled(&cancel_token());
+    throw_if_cancelled(&cancel_token());
     const auto z = size_t(index);
     if (outcome.metrics == Metrics::kPsnr) {
       before[z].psnr = psnr(clean[z].view(), noisy[z].view());

@@ -9,9 +9,6 @@
 #include "engine/boundary/status.h"
 
 namespace grainless::tools {
-void stop_if_cancelled(const CancelToken* cancel) {
-  if (cancel != nullptr && cancel->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-}
 
 void fail_file(const std::string& path, const std::string& why) {
   throw Error(ErrorCode::kBadInput, "'" + path + "' " + why);

@@ -8,12 +8,8 @@
 #include <string>
 
 #include "engine/platform/file.h"
-#include "engine/progress.h"
 
 namespace grainless::tools {
-
-// Throws Error(kCancelled) when cancel is set. Readers and writers ask at every row.
-void stop_if_cancelled(const CancelToken* cancel);
 
 // "'PATH': WHY" as Error(kBadInput).
 [[noreturn]] void fail_file(const std::string& path, const std::string& why);

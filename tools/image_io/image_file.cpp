@@ -224,7 +224,7 @@ std::vector<std::string> write_layers(const std::string& path,
 #if GRAINLESS_HAVE_TIFF
   OutputFile file(path);
   notes = write_tiff_pages(file, layers, cancel);
-  stop_if_cancelled(cancel);
+  throw_if_cancelled(cancel);
   file.commit();
 #endif
   return notes;
@@ -309,7 +309,7 @@ std::vector<std::string> write_image(const std::string& path, Image image,
   if (component != image.format.component) image = convert(image, component, path);
   OutputFile file(path);
   std::vector<std::string> notes = write_known(file, kind, image, cancel);
-  stop_if_cancelled(cancel);
+  throw_if_cancelled(cancel);
   file.commit();
   return notes;
 }

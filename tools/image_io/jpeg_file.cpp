@@ -75,7 +75,7 @@ struct Trouble {
 template <typename Body>
 void guarded(Trouble& trouble, const std::string& path, const char* doing, const Body& body) {
   if (setjmp(trouble.jump) != 0) {
-    stop_if_cancelled(trouble.cancel);
+    throw_if_cancelled(trouble.cancel);
     fail_file(path, std::string(doing) + trouble.text);
   }
   body();
@@ -169,7 +169,7 @@ void read_pixels(Reader& reader, const InputFile& file, Image& image, const Canc
     }
     jpeg_finish_decompress(&reader.jpeg);
   });
-  stop_if_cancelled(cancel);
+  throw_if_cancelled(cancel);
   if (reader.trouble.ended) fail_file(file.path(), "is truncated");
   if (reader.trouble.warning[0] != '\0') {
     image.notes.push_back("'" + file.path() + "': " + reader.trouble.warning);

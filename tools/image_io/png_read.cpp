@@ -119,7 +119,7 @@ void read_pixels(PngHandle& reader, Image& image, const CancelToken* cancel) {
     }
     png_read_end(reader.png(), reader.info());
   });
-  stop_if_cancelled(cancel);
+  throw_if_cancelled(cancel);
 }
 
 void read_colour(PngHandle& reader, Metadata& metadata) {

@@ -183,7 +183,7 @@ class PngPictureWriter final : public RowWriter {
         png_write_row(writer_->png(), rows + static_cast<size_t>(y) * row_bytes_);
       }
     });
-    stop_if_cancelled(cancel_);
+    throw_if_cancelled(cancel_);
   }
 
   std::vector<std::string> finish() override {

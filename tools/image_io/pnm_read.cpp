@@ -160,7 +160,7 @@ void read_whole_bytes(const InputFile& file, Image& image, const CancelToken* ca
   const bool swap =
       image.format.component == Component::kU16 && std::endian::native == std::endian::little;
   for (int32_t y = 0; y < image.height; ++y) {
-    stop_if_cancelled(cancel);
+    throw_if_cancelled(cancel);
     uint8_t* row = image.row(y);
     read_bytes(file, row, image.row_bytes());
     for (size_t i = 0; swap && i < image.row_bytes(); i += 2) std::swap(row[i], row[i + 1]);
@@ -178,7 +178,7 @@ void read_samples(const InputFile& file, const Header& header, Image& image,
   }
   std::vector<uint8_t> row(plain ? 0 : row_samples * (wide ? 2 : 1));
   for (int32_t y = 0; y < image.height; ++y) {
-    stop_if_cancelled(cancel);
+    throw_if_cancelled(cancel);
     if (!plain) read_bytes(file, row.data(), row.size());
     const uint8_t* raw = row.data();
     for (size_t i = 0; i < row_samples; ++i) {
@@ -211,7 +211,7 @@ Image read_pfm(const InputFile& file, const CancelToken* cancel) {
   image.metadata.pfm_scale = std::abs(header.scale);
   const bool swap = (header.scale < 0) != (std::endian::native == std::endian::little);
   for (int32_t y = image.height - 1; y >= 0; --y) {  // the bottom row comes first
-    stop_if_cancelled(cancel);
+    throw_if_cancelled(cancel);
     uint8_t* row = image.row(y);
     read_bytes(file, row, image.row_bytes());
     for (size_t i = 0; swap && i < image.row_bytes(); i += 4) std::reverse(row + i, row + i + 4);

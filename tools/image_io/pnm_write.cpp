@@ -29,7 +29,7 @@ void write_row(OutputFile& file, const Image& image, int32_t y, std::endian orde
 void write_rows(OutputFile& file, const Image& image, const CancelToken* cancel) {
   std::vector<uint8_t> scratch;
   for (int32_t y = 0; y < image.height; ++y) {
-    stop_if_cancelled(cancel);
+    throw_if_cancelled(cancel);
     write_row(file, image, y, std::endian::big, scratch);
   }
 }
@@ -68,7 +68,7 @@ void write_pfm(OutputFile& file, const Image& image, const CancelToken* cancel) 
                        std::string(scale, end.ptr) + "\n");
   std::vector<uint8_t> scratch;
   for (int32_t y = image.height - 1; y >= 0; --y) {
-    stop_if_cancelled(cancel);
+    throw_if_cancelled(cancel);
     write_row(file, image, y, std::endian::little, scratch);
   }
 }

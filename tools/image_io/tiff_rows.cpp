@@ -134,7 +134,7 @@ void TiffRows::read(int32_t first, int32_t count, uint8_t* to) {
 
 // A row of blocks.
 void TiffRows::decode(int32_t first, int32_t count, uint8_t* to) {
-  stop_if_cancelled(cancel_);
+  throw_if_cancelled(cancel_);
   // Zeros: of damaged fax data libtiff decodes less than it says, and the rest would be whatever
   // memory held before.
   if (block_ == nullptr) block_ = std::make_unique<uint8_t[]>(block_bytes_);

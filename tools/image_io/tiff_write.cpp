@@ -174,7 +174,7 @@ class PageWriter {
 
  private:
   void put(const uint8_t* rows, int32_t count) {
-    stop_if_cancelled(cancel_);
+    throw_if_cancelled(cancel_);
     const auto bytes = static_cast<tmsize_t>(picture_.row_bytes()) * count;
     // libtiff encodes strips from a copy of its own; the parameter lacks its const.
     if (TIFFWriteEncodedStrip(tiff_.get(), strip_++, const_cast<uint8_t*>(rows), bytes) < 0) {

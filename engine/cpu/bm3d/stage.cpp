@@ -13,6 +13,7 @@
 
 #include "dft.h"
 #include "engine/boundary/status.h"
+#include "engine/progress.h"
 #include "filter.h"
 #include "match.h"
 
@@ -51,7 +52,7 @@ void over_bands(const Bm3dStageJob& job, int32_t y0, int32_t y1,
                 const std::function<void(int32_t, int32_t)>& body) {
   const int32_t bands = (y1 - y0 + kBandRows - 1) / kBandRows;
   job.pool->parallel_for(bands, [&](int32_t band, int32_t) {
-    if (job.callbacks->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(*job.callbacks);
     const int32_t from = y0 + band * kBandRows;
     body(from, std::min(from + kBandRows, y1));
   });
@@ -164,7 +165,7 @@ class StageRun {
     for (int32_t y : ys) {
       worker.matcher.find(plane_, job_.image_height, xs, y, worker.groups.data());
       for (size_t i = 0; i < xs.size(); ++i) {
-        if (job_.callbacks->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+        throw_if_cancelled(*job_.callbacks);
         filter(worker.groups[i], worker);
       }
     }

@@ -84,7 +84,7 @@ class Scratch {
   void run(const StageJob& job, const Rect& rect) {
     const MethodJob& whole = job.job;
     const int32_t step = job.stage.step;
-    throw_if_cancelled(whole);
+    throw_if_cancelled(*whole.callbacks);
     const Patches patches(rect, job.plan.patch, step);
     block_.patches = (patches.columns + kDctLanes - 1) / kDctLanes * kDctLanes;
     for (int32_t c = 0; c < whole.target->channels(); ++c) {

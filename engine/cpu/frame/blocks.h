@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "engine/boundary/rect.h"
-#include "engine/boundary/status.h"
 #include "engine/progress.h"
 #include "engine/thread_pool.h"
 #include "method.h"
@@ -49,16 +48,12 @@ inline ptrdiff_t padded_row(int32_t width, int32_t pad) {
   return (width + pad + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
 }
 
-inline void throw_if_cancelled(const MethodJob& job) {
-  if (job.callbacks->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
-}
-
 // add(dx, dy) for half of the window: a pair's weight serves both of its pixels.
 template <typename Add>
 void add_displacements(const MethodJob& job, int32_t radius, const Add& add) {
   for (int32_t dy = 0; dy <= radius; ++dy) {
     for (int32_t dx = dy == 0 ? 1 : -radius; dx <= radius; ++dx) {
-      throw_if_cancelled(job);
+      throw_if_cancelled(*job.callbacks);
       add(dx, dy);
     }
   }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "engine/boundary/pixel_math.h"
-#include "engine/boundary/status.h"
 #include "engine/cpu/frame/blocks.h"
 #include "engine/cpu/frame/extended_rows.h"
 #include "kernel.h"
@@ -217,7 +216,7 @@ void add_displacements(const MethodJob& job, const NlmBlock& block, NlmPass pass
   const int32_t together = pass == NlmPass::kPatches || radius < kNlmRun - 1 ? 1 : kNlmRun;
   for (int32_t dy = 0; dy <= radius; ++dy) {
     for (int32_t dx = dy == 0 ? 1 : -radius; dx <= radius;) {
-      throw_if_cancelled(job);
+      throw_if_cancelled(*job.callbacks);
       const int32_t count = dx + together - 1 <= radius ? together : 1;
       nlm_add_displacements(block, pass, {dx, dy, count});
       dx += count;
@@ -227,7 +226,7 @@ void add_displacements(const MethodJob& job, const NlmBlock& block, NlmPass pass
 
 void run_block(const MethodJob& job, Scratch& scratch, const Rect& rect) {
   const NlmPlan& nlm = job.level->nlm;
-  throw_if_cancelled(job);
+  throw_if_cancelled(*job.callbacks);
   if (nlm.patchwise == 0) {
     const NlmBlock& block = scratch.load(job, rect);
     add_displacements(job, block, NlmPass::kPixels);

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "engine/boundary/pixel_math.h"
-#include "engine/boundary/status.h"
 #include "engine/cpu/frame/blocks.h"
 #include "engine/cpu/frame/extended_rows.h"
 #include "kernel.h"
@@ -188,7 +187,7 @@ void run_block(const MethodJob& job, Scratch& scratch, const Rect& rect) {
   for (int32_t g = 0; g < block.group_count; ++g) {
     const SwNlmSums& sums = block.groups[g];
     for (int32_t y = 0; y < rect.height; ++y) {
-      throw_if_cancelled(job);
+      throw_if_cancelled(*job.callbacks);
       for (int32_t x = 0; x < rect.width; ++x) {
         if (!(sums.total[y * block.row + x] > 0)) sum_fallback(block, sums, x, y, distances);
       }

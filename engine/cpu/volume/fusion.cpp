@@ -14,9 +14,9 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/plan.h"
 #include "engine/boundary/pyramid.h"
-#include "engine/boundary/status.h"
 #include "engine/cpu/frame/pixel_planes.h"
 #include "engine/cpu/frame/pyramid.h"
+#include "engine/progress.h"
 #include "motion_field.h"
 
 namespace grainless {
@@ -93,7 +93,7 @@ class Motion {
       return plan.places.between(z, l, source.count, one.width, one.height);
     };
     const auto levels = [&](int32_t l) {
-      if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+      throw_if_cancelled(callbacks);
       return motion_levels(pixels, source.layers[static_cast<size_t>(l - source.first)],
                            moved_about(about(l), area, one.width, one.height), pool);
     };
@@ -471,7 +471,7 @@ Fused fuse_layers(const FusionPlan& plan, const VolumePart<ConstImage>& source, 
   std::mutex mutex;
   int32_t done = 0;
   pool.parallel_for(tiles, [&](int32_t index, int32_t slot) {
-    if (callbacks.cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+    throw_if_cancelled(callbacks);
     if (!tile[slot]) tile[slot] = std::make_unique<Tile>(plan, source, z, motion);
     tile[slot]->run(intersect({rect.x + index % columns * kTileWidth,
                                rect.y + index / columns * kTileHeight, kTileWidth, kTileHeight},

@@ -12,7 +12,7 @@
 #include <mutex>
 
 #include "engine/boundary/pixel_math.h"
-#include "engine/boundary/status.h"
+#include "engine/progress.h"
 #include "kernel.h"
 
 namespace grainless {
@@ -164,7 +164,7 @@ void Block::load(const Rect& rect) {
 // Weights of the pairs (p, p + D) are needed where p or p + D is in the block: of layers -D.z to
 // the slab's last, columns from min(-D.x, 0) and rows from min(-D.y, 0) on.
 void Block::add_displacement(const Shift& d) {
-  if (job_.callbacks->cancelled()) throw Error(ErrorCode::kCancelled, "cancelled");
+  throw_if_cancelled(*job_.callbacks);
   const int32_t before = plan_.layers / 2, after = plan_.layers - 1 - before;
   std::fill_n(boxes_, plan_.layers * sizes_.plane, 0);
   std::fill_n(totals_, sizes_.plane, 0);
