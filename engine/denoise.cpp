@@ -74,7 +74,7 @@ int64_t count_replaced(const ConstImage& image, const Rect& rect, ValueRange val
 }
 
 // Why the picture stays as it is; empty when it changes.
-std::string nothing_to_do(const Params& params, const NoiseModel& noise, const Plan& plan,
+std::string nothing_to_do(const Params& params, const PictureNoise& noise, const Plan& plan,
                           const ConstImage& source) {
   if (std::min(source.width, source.height) < plan.smallest) {
     return sentence("the image is smaller than a patch (%s pixels)",
@@ -137,17 +137,17 @@ Sample whole_sample(const ConstImage& image, const PictureRange& range, ThreadPo
       image.format.colours(), tiles, [&](size_t) { return image; }, range, pool, callbacks);
 }
 
-NoiseModel measured_noise(Sample sample, const Rect& whole, const PictureRange& range,
-                          NoiseKind kind, ThreadPool& pool, const Callbacks& callbacks) {
+PictureNoise measured_noise(Sample sample, const Rect& whole, const PictureRange& range,
+                            NoiseKind kind, ThreadPool& pool, const Callbacks& callbacks) {
   const Impulses impulses = mend_impulses(sample, range, pool);
-  NoiseModel noise = estimate_cornered_noise(sample, whole, range, kind, pool, callbacks);
+  PictureNoise noise = estimate_cornered_noise(sample, whole, range, kind, pool, callbacks);
   noise.impulses = impulses;
   noise.range = range;
   return noise;
 }
 
-NoiseModel picture_noise(const ConstImage& whole, NoiseKind kind, ThreadPool& pool,
-                         const Callbacks& callbacks) {
+PictureNoise picture_noise(const ConstImage& whole, NoiseKind kind, ThreadPool& pool,
+                           const Callbacks& callbacks) {
   const PictureRange range = picture_range({&whole, 1});
   return measured_noise(whole_sample(whole, range, pool, callbacks), whole.rect, range, kind, pool,
                         callbacks);
@@ -275,8 +275,8 @@ void Engine::Impl::denoise_volume(const VolumeRequest& request, const Callbacks&
   });
   report.replaced_pixels = replaced;
   // What layers differ by may be taken out of them though each alone shows no noise.
-  const bool fused =
-      noise->between.known && fuses_anything(request.stack_plan().fusion, given->detail < 100);
+  const bool fused = noise->stack.between.known &&
+                     fuses_anything(request.stack_plan().fusion, given->detail < 100);
   const bool lone = noise->lone && !changes_nothing(*given, told_noise(*noise));
   report.changed = fused || lone || !changes_nothing(*given, *noise);
   if (!report.changed) {
@@ -450,7 +450,7 @@ Status Engine::volume_noise(const Params& params, int32_t count,
     if (all && follows_motion(noise)) register_layers(measured, impl_->pool, callbacks, noise);
     // Both look at parts, whose middle is not the layer's.
     if (noise.corners.enabled == 0) {
-      if (noise.strengths.count == 0) {
+      if (noise.stack.strengths.count == 0) {
         measure_mean_shares(measured, impl_->pool, callbacks, impl_->on_the_processor(), noise);
       }
       try_ways(measured, all, impl_->pool, callbacks, impl_->volumes_on_the_processor(), noise);
@@ -523,7 +523,7 @@ Status Engine::estimate(const ConstImage& image, NoiseKind kind, const Callbacks
                         NoiseModel& noise) {
   return guard([&] {
     check_whole(image);
-    noise = picture_noise(image, kind, impl_->pool, callbacks);
+    noise = {picture_noise(image, kind, impl_->pool, callbacks)};
   });
 }
 
@@ -554,8 +554,8 @@ Status Engine::noise_for(const Params& params, Survey& survey, const Callbacks& 
   const Status status = guard([&] {
     throw_if_failed(validate(params));
     if (params.auto_sigma) {
-      noise = measured_noise(survey.sample(impl_->pool, callbacks), survey.whole(), survey.range(),
-                             static_cast<NoiseKind>(params.noise), impl_->pool, callbacks);
+      noise = {measured_noise(survey.sample(impl_->pool, callbacks), survey.whole(), survey.range(),
+                              static_cast<NoiseKind>(params.noise), impl_->pool, callbacks)};
       return;
     }
     noise = white_noise(survey.format().colours(), static_cast<float>(params.sigma));

@@ -23,7 +23,7 @@ constexpr double kMostAlike = 0.08;
 // What averages with as many layers as tell enough.
 FusionPlan widest_fusion(int32_t channels, const NoiseModel& noise) {
   NoiseModel together = noise;
-  std::fill_n(together.apart, kStackMethods, false);
+  std::fill_n(together.stack.apart, kStackMethods, false);
   FusionPlan fusion = make_stack_plan({}, kDepth, channels, together).fusion;
   fusion.places = {};  // what is looked at is brought together
   return fusion;
@@ -53,8 +53,9 @@ int64_t count_alike(std::span<const ConstImage> layers, int32_t z, const SampleT
 void find_lone_layers(std::span<const ConstImage> layers, ThreadPool& pool,
                       const Callbacks& callbacks, const MeasureLayer& measure, NoiseModel& noise) {
   // What stands still shows the same.
-  const bool same = noise.still || noise.between.known;
-  if (layers.size() < 2 || (same && noise.calm == 0)) return;
+  const StackNoise& stack = noise.stack;
+  const bool same = stack.still || stack.between.known;
+  if (layers.size() < 2 || (same && stack.calm == 0)) return;
   const ConstImage& one = layers.front();
   const FusionPlan fusion = widest_fusion(one.format.colours(), noise);
   const std::vector<SampleTile> tiles = sample_tiles(one.width, one.height, kTiles);
@@ -69,12 +70,12 @@ void find_lone_layers(std::span<const ConstImage> layers, ThreadPool& pool,
     int64_t alike = 0;
     for (size_t i = 0; i < tiles.size() && alike <= most; ++i) {
       alike +=
-          count_alike(layers, static_cast<int32_t>(z), tiles[i], fusion, noise.places, pool, quiet);
+          count_alike(layers, static_cast<int32_t>(z), tiles[i], fusion, stack.places, pool, quiet);
     }
     return alike > most;
   };
   for (size_t z = 0; z < layers.size(); ++z) {
-    const bool calm = (noise.calm >> z & 1) != 0;
+    const bool calm = (stack.calm >> z & 1) != 0;
     if (!calm && (same || shows_others(z))) continue;
     lone.noise[z] = measure(layers[z]);
     any = true;

@@ -16,7 +16,7 @@
 namespace grainless {
 
 // Measures the noise of a layer as a picture of its own.
-using MeasureLayer = std::function<NoiseModel(const ConstImage& layer)>;
+using MeasureLayer = std::function<PictureNoise(const ConstImage& layer)>;
 
 // Sets noise.lone by comparing parts of each layer with all others. `layers` are all of the stack,
 // each whole. The stack's noise and motion, which must be set, decide what shows the same.

@@ -196,7 +196,8 @@ void Measurement::find(int32_t count, std::vector<Trial>& trials) const {
 
 // Luma's variance.
 double Measurement::expected_step(int32_t count) const {
-  const double sigma = noise_.between.known ? noise_.between.sigma[0][0] : noise_.sigma[0][0];
+  const LayerDifference& between = noise_.stack.between;
+  const double sigma = between.known ? between.sigma[0][0] : noise_.sigma[0][0];
   if (count == 1) return 2 * sigma * sigma;
   const double step = (kRecorruption + 1 / kRecorruption) * sigma;
   return step * step / count;
@@ -234,7 +235,8 @@ void Measurement::measure(int32_t count, Shares shares, std::vector<OfMethod>& m
 void measure_mean_shares(std::span<const ConstImage> layers, ThreadPool& pool,
                          const Callbacks& callbacks, const RunPicture& run, NoiseModel& noise) {
   const auto all = static_cast<int32_t>(layers.size());
-  const int32_t near = noise.between.known ? std::min(all, 2 * noise.between.reach + 1) : all;
+  const LayerDifference& between = noise.stack.between;
+  const int32_t near = between.known ? std::min(all, 2 * between.reach + 1) : all;
   if (near < 2) return;
   const Measurement measurement(layers, noise, pool, callbacks, run);
   std::vector<OfMethod> methods{{Method::kBm3d, {}}, {Method::kNlm, {}}};
@@ -244,7 +246,7 @@ void measure_mean_shares(std::span<const ConstImage> layers, ThreadPool& pool,
   for (auto& [method, shares] : methods) {
     if (near == 2) std::copy_n(shares.of_two, kMaxChannels, shares.of_all);
     shares.layers = near;
-    noise.means[static_cast<int32_t>(method)] = shares;
+    noise.stack.means[static_cast<int32_t>(method)] = shares;
   }
 }
 

@@ -26,7 +26,7 @@ enum class StackWay {
 
 // How a method takes the measured noise.
 struct MethodNoise {
-  bool as_it_is = false;  // NoiseModel::strength is left out
+  bool as_it_is = false;  // PictureNoise::strength is left out
   // What sigma is multiplied by, besides, where the noise is not white.
   double correlated_luma = 1, correlated_chroma = 1;
   // White noise's sigma from which on quality high takes a second level of resolution.

@@ -358,7 +358,7 @@ void register_layers(std::span<const ConstImage> layers, ThreadPool& pool,
     places.of[i] = own.place;
     before = std::move(own);
   }
-  if (places.farthest(places.count) > kNear) noise.places = places;
+  if (places.farthest(places.count) > kNear) noise.stack.places = places;
 }
 
 SampleTile placed_tile(const LayerPlaces& places, int32_t z, int32_t other, const SampleTile& tile,

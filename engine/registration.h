@@ -17,9 +17,9 @@
 
 namespace grainless {
 
-// Sets noise.places for at most kMostMeasured whole layers whose motion is to be followed. Layers
-// that are within a few pixels of each other, or don't seem to show the same, are left where they
-// are.
+// Sets the noise's places for at most kMostMeasured whole layers whose motion is to be followed.
+// Layers that are within a few pixels of each other, or don't seem to show the same, are left where
+// they are.
 void register_layers(std::span<const ConstImage> layers, ThreadPool& pool,
                      const Callbacks& callbacks, NoiseModel& noise);
 

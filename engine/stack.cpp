@@ -55,7 +55,7 @@ class Layer {
 
  private:
   double margin() const { return kHaloCost * stack_.halo / kCell; }
-  void run_alone(const NoiseModel& noise, float detail, const Callbacks& callbacks,
+  void run_alone(const PictureNoise& noise, float detail, const Callbacks& callbacks,
                  const RunPicture& run) const;
   FloatPicture fuse(const Callbacks& callbacks);
   std::array<CellMask, kMostRuns> needed() const;
@@ -171,7 +171,7 @@ Planes Layer::filtered(double count, const FloatPicture& mean, const Rect& rect,
   return planes;
 }
 
-void Layer::run_alone(const NoiseModel& noise, float detail, const Callbacks& callbacks,
+void Layer::run_alone(const PictureNoise& noise, float detail, const Callbacks& callbacks,
                       const RunPicture& run) const {
   if (changes_nothing(stack_.params, noise)) return copy_pixels(own_, target_);
   Plan plan = lone_plan(stack_, own_.format, noise);
@@ -180,7 +180,7 @@ void Layer::run_alone(const NoiseModel& noise, float detail, const Callbacks& ca
 }
 
 void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run) {
-  if (const NoiseModel* lone = lone_noise(stack_.noise, z_, source_.count)) {
+  if (const PictureNoise* lone = lone_noise(stack_.noise, z_, source_.count)) {
     return run_alone(*lone, detail, callbacks, run);
   }
   const FloatPicture picture =

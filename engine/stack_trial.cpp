@@ -49,7 +49,7 @@ struct TwoPictures {
   Planes second;
 };
 
-TwoPictures two_pictures(const ConstImage& part, const NoiseModel& noise, float strength,
+TwoPictures two_pictures(const ConstImage& part, const PictureNoise& noise, float strength,
                          uint64_t seed, ThreadPool& pool) {
   const Plan plain = plain_pixels(part.format);
   Planes first = planes_from_pixels(plain, tile_of(part, {}), part.rect, pool);
@@ -92,7 +92,7 @@ double squared_distance(const FloatPicture& picture, const Planes& planes, Threa
 
 // What layers differ by may be called white, too. Where coarse noise is left it hides in both
 // pictures, and each layer alone seems nearest.
-bool falls_as_white(const NoiseModel& noise) {
+bool falls_as_white(const PictureNoise& noise) {
   constexpr float kMostLeft = 0.6f;  // of sigma, from level to level
   for (int32_t l = 1; l < noise.levels; ++l) {
     for (int32_t c = 0; c < noise.channels; ++c) {
@@ -103,15 +103,16 @@ bool falls_as_white(const NoiseModel& noise) {
 }
 
 bool can_try(std::span<const ConstImage> layers, const NoiseModel& noise) {
+  const StackNoise& stack = noise.stack;
   const bool even =
-      noise.bend.enabled == 0 && !noise.alone.known && noise.unevenness <= kMostUneven;
-  return layers.size() > 1 && surely_white(noise) && even && !noise.between.known && !noise.toned;
+      noise.bend.enabled == 0 && !stack.alone.known && stack.unevenness <= kMostUneven;
+  return layers.size() > 1 && surely_white(noise) && even && !stack.between.known && !noise.toned;
 }
 
 // That of the first pictures.
 NoiseModel recorrupted(const NoiseModel& noise) {
   NoiseModel more = noise;
-  more.places = {};  // what is looked at is brought together
+  more.stack.places = {};  // what is looked at is brought together
   for (auto& level : more.sigma) {
     for (float& sigma : level) sigma *= static_cast<float>(std::hypot(1.0, kRecorruption));
   }
@@ -126,8 +127,8 @@ class Trial {
       : first_(std::max(0, z - kReach)), at_(z - first_), pool_(pool) {
     const int32_t end = std::min(static_cast<int32_t>(layers.size()), z + kReach + 1);
     for (int32_t l = first_; l < end; ++l) {
-      const SampleTile there = placed_tile(noise.places, z, l, tile, layers[l]);
-      const float strength = noise.strengths.at(l, static_cast<int32_t>(layers.size()));
+      const SampleTile there = placed_tile(noise.stack.places, z, l, tile, layers[l]);
+      const float strength = noise.stack.strengths.at(l, static_cast<int32_t>(layers.size()));
       parts_.push_back(
           two_pictures(part_of(layers[l], there), noise, strength, seed_of(l, tile), pool));
     }
@@ -166,7 +167,7 @@ class Trial {
   }
 
   static NoiseModel of_part(NoiseModel noise, int32_t first, int32_t count) {
-    noise.strengths = noise.strengths.part(first, count);
+    noise.stack.strengths = noise.stack.strengths.part(first, count);
     return noise;
   }
 
@@ -193,19 +194,19 @@ void try_ways(std::span<const ConstImage> layers, bool all, ThreadPool& pool,
   const ConstImage& one = layers.front();
   const Callbacks quiet{callbacks.cancel, {}};
   NoiseModel average = recorrupted(noise), search = average, unfollowed = average;
-  average.nlm_way = NlmWay::kAverage;
-  search.nlm_way = NlmWay::kSearch;
-  unfollowed.nlm_way = NlmWay::kAverage;
-  std::fill_n(unfollowed.unfollowed, kStackMethods, true);
+  average.stack.nlm_way = NlmWay::kAverage;
+  search.stack.nlm_way = NlmWay::kSearch;
+  unfollowed.stack.nlm_way = NlmWay::kAverage;
+  std::fill_n(unfollowed.stack.unfollowed, kStackMethods, true);
   const bool follows = follows_motion(noise);
   if (!follows) average = unfollowed;
   const std::vector<SampleTile> tiles = sample_tiles(one.width, one.height, kTiles);
   const size_t trials = std::min<size_t>(kTiles, tiles.size() * layers.size());
   double averaged[kStackMethods] = {}, alone[kStackMethods] = {}, searched = 0;
   double as_they_are[kStackMethods] = {}, brought[kStackMethods] = {};
-  const bool placed = follows && noise.places.count > 0;
+  const bool placed = follows && noise.stack.places.count > 0;
   NoiseModel here = noise;
-  here.places = {};
+  here.stack.places = {};
   for (size_t i = 0; i < trials; ++i) {  // tiles and layers take turns
     const auto z = static_cast<int32_t>((i + i / tiles.size()) % layers.size());
     const SampleTile& tile = tiles[i % tiles.size()];
@@ -225,20 +226,21 @@ void try_ways(std::span<const ConstImage> layers, bool all, ThreadPool& pool,
     }
     if (all) searched += trial.distance(Method::kNlm, search, run, quiet);
   }
+  StackNoise& found = noise.stack;
   if (placed && sum_of(brought) < sum_of(averaged)) {
     std::copy_n(brought, kStackMethods, averaged);
   } else {
-    noise.places = {};
+    found.places = {};
   }
   for (int32_t m = 0; m < kStackMethods; ++m) {
-    noise.unfollowed[m] = follows && as_they_are[m] < averaged[m];
-    if (noise.unfollowed[m]) averaged[m] = as_they_are[m];
-    noise.apart[m] = falls_as_white(noise) && alone[m] < averaged[m];
+    found.unfollowed[m] = follows && as_they_are[m] < averaged[m];
+    if (found.unfollowed[m]) averaged[m] = as_they_are[m];
+    found.apart[m] = falls_as_white(noise) && alone[m] < averaged[m];
   }
   if (!all) return;
   constexpr auto kNlm = static_cast<int32_t>(Method::kNlm);
-  const double other = noise.apart[kNlm] ? alone[kNlm] : averaged[kNlm];
-  noise.nlm_way = searched < other ? NlmWay::kSearch : NlmWay::kAverage;
+  const double other = found.apart[kNlm] ? alone[kNlm] : averaged[kNlm];
+  found.nlm_way = searched < other ? NlmWay::kSearch : NlmWay::kAverage;
 }
 
 }  // namespace grainless

@@ -28,9 +28,9 @@ using RunVolume = std::function<void(const Params& params, int32_t depth, const 
                                      const VolumePixels& pixels, const Callbacks& callbacks)>;
 
 // Tries the ways on parts of the whole layers, where their noise is surely measured, white, and
-// about as strong at every brightness. Sets noise.apart and noise.unfollowed, clears noise.places
+// about as strong at every brightness. Sets apart and unfollowed, clears places
 // where layers are better followed from where they are (fences repeat themselves), and, where `all`
-// layers of the stack are given, sets noise.nlm_way. `run` filters the parts, on the processor, so
+// layers of the stack are given, sets nlm_way. `run` filters the parts, on the processor, so
 // that the result is the same on any machine.
 void try_ways(std::span<const ConstImage> layers, bool all, ThreadPool& pool,
               const Callbacks& callbacks, const RunVolume& run, NoiseModel& noise);

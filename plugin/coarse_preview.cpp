@@ -51,7 +51,7 @@ Params coarse_params(Params params, int32_t reduction) {
 NoiseModel reduced_noise(const NoiseModel& noise, int32_t reduction) {
   NoiseModel reduced = noise_at_level(noise, reduction);
   reduced.range = {};  // of the screen's 8 bits
-  change_lone(reduced, [](NoiseModel& layer) { layer.range = {}; });
+  change_lone(reduced, [](PictureNoise& layer) { layer.range = {}; });
   return reduced;
 }
 

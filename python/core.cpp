@@ -313,7 +313,8 @@ std::string module_text(const std::string& folder) {
 // engine would read otherwise, and what tells whether they are those that were written (Fowler,
 // Noll and Vo's hash, 1a).
 using ModelState = std::tuple<std::string, nb::bytes, uint64_t>;
-static_assert(std::is_trivially_copyable_v<NoiseNumbers>);
+static_assert(std::is_trivially_copyable_v<PictureNoise> &&
+              std::is_trivially_copyable_v<StackNoise>);
 
 uint64_t hash_of(const nb::bytes& bytes) {
   uint64_t hash = 14695981039346656037ull;
@@ -322,14 +323,16 @@ uint64_t hash_of(const nb::bytes& bytes) {
   return hash;
 }
 
-void append(const NoiseNumbers& numbers, std::string& bytes) {
+template <typename Numbers>
+void append(const Numbers& numbers, std::string& bytes) {
   bytes.append(reinterpret_cast<const char*>(&numbers), sizeof numbers);
 }
 
 // Of layers: a byte whether one is lone, and its numbers if so.
 ModelState model_state(const NoiseModel& noise) {
   std::string all;
-  append(noise, all);
+  append<PictureNoise>(noise, all);
+  append(noise.stack, all);
   if (noise.lone) {
     for (const auto& layer : noise.lone->noise) {
       all.push_back(layer ? 1 : 0);
@@ -341,12 +344,13 @@ ModelState model_state(const NoiseModel& noise) {
 }
 
 // The next numbers of the bytes, which are taken off.
-NoiseModel next_model(std::string_view& bytes) {
-  NoiseNumbers numbers;
+template <typename Numbers>
+Numbers next_numbers(std::string_view& bytes) {
+  Numbers numbers;
   if (bytes.size() < sizeof numbers) throw nb::value_error("this noise model is damaged");
   std::memcpy(&numbers, bytes.data(), sizeof numbers);
   bytes.remove_prefix(sizeof numbers);
-  return {numbers, nullptr};
+  return numbers;
 }
 
 void set_model_state(NoiseModel& noise, const ModelState& state) {
@@ -355,12 +359,13 @@ void set_model_state(NoiseModel& noise, const ModelState& state) {
     throw nb::value_error("this noise model is damaged or comes from another version of grainless");
   }
   std::string_view left(bytes.c_str(), bytes.size());
-  NoiseModel read = next_model(left);
+  NoiseModel read{next_numbers<PictureNoise>(left)};
+  read.stack = next_numbers<StackNoise>(left);
   LoneLayers lone;
   while (!left.empty()) {
     const bool is_lone = left.front() != 0;
     left.remove_prefix(1);
-    lone.noise.push_back(is_lone ? std::optional(next_model(left)) : std::nullopt);
+    lone.noise.push_back(is_lone ? std::optional(next_numbers<PictureNoise>(left)) : std::nullopt);
   }
   if (!lone.noise.empty()) read.lone = std::make_shared<const LoneLayers>(std::move(lone));
   new (&noise) NoiseModel(std::move(read));
@@ -371,7 +376,7 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("sigma", sigma_of)
       .def_prop_ro("confidence",
                    [](const NoiseModel& noise) { return confidence_id(noise.confidence); })
-      .def_prop_ro("corners", in_corners)
+      .def_prop_ro("corners", [](const NoiseModel& noise) { return in_corners(noise); })
       .def("__getstate__", model_state)
       .def("__setstate__", set_model_state);
 }

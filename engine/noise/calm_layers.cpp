@@ -10,7 +10,7 @@
 namespace grainless {
 namespace {
 
-bool is_sure(const NoiseModel& noise) {
+bool is_sure(const PictureNoise& noise) {
   return noise.confidence == Confidence::kMeasured;
 }
 
@@ -40,11 +40,11 @@ double calmest_blocks(const Sample& sample, ThreadPool& pool) {
 
 }  // namespace
 
-CalmLayers::CalmLayers(const std::vector<NoiseModel>& found, const std::vector<Sample>& samples,
+CalmLayers::CalmLayers(const std::vector<PictureNoise>& found, const std::vector<Sample>& samples,
                        ThreadPool& pool)
     : found_(found), flat_(found.size()), bound_(found.size(), HUGE_VAL) {
   std::vector<double> sure;
-  for (const NoiseModel& noise : found) {
+  for (const PictureNoise& noise : found) {
     if (is_sure(noise)) sure.push_back(noise.sigma[0][0]);
   }
   if (!sure.empty()) sigma_ = median(sure);

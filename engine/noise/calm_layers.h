@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/thread_pool.h"
-#include "model.h"
+#include "picture_noise.h"
 #include "sample.h"
 
 namespace grainless {
@@ -15,7 +15,7 @@ namespace grainless {
 // layers add nothing to them, and what seems alike under the stack's noise may differ under theirs.
 class CalmLayers {
  public:
-  CalmLayers(const std::vector<NoiseModel>& found, const std::vector<Sample>& samples,
+  CalmLayers(const std::vector<PictureNoise>& found, const std::vector<Sample>& samples,
              ThreadPool& pool);
 
   uint32_t bits(double share) const;  // a bit for each layer
@@ -30,7 +30,7 @@ class CalmLayers {
   double variance_by_others(size_t z) const;
   bool holds_less(size_t z, double share) const;
 
-  std::vector<NoiseModel> found_;
+  std::vector<PictureNoise> found_;
   std::vector<double> apart_;  // mean squared difference of each two layers, where not all are sure
   // For layers that aren't sure: what their flat blocks show, which is at least their noise, and
   // the largest variance that their differences from sure layers allow.

@@ -28,7 +28,7 @@ constexpr TriedWay kLumaOfShades{{Witness::kLuma, 8, 0.1, 5, 5}, 0.78, 0.7};
 // gain that seems to be large need not be.
 constexpr TriedWay kLumaOfCoarse{{Witness::kLuma, 8, 0.1, 3, 2}, 0.78, 0.7};
 
-std::array<TriedWay, 2> ways_for(const NoiseModel& noise) {
+std::array<TriedWay, 2> ways_for(const PictureNoise& noise) {
   const bool grey = noise.channels == 1;
   const bool coarse = noise.confidence == Confidence::kMeasured && !noise.white[0];
   if (coarse) return {kLumaOfCoarse, grey ? kLuma : kColours};
@@ -42,12 +42,12 @@ struct Cornered {
   const Rect& whole;
   const PictureRange& range;
   NoiseKind kind;
-  const NoiseModel& noise;  // as if it were the same everywhere
+  const PictureNoise& noise;  // as if it were the same everywhere
 };
 
 // Whether the noise is that of a picture with a gain that is found: then `even` is it.
 bool estimate_over_gain(const Cornered& picture, const TriedWay& tried, ThreadPool& pool,
-                        const Callbacks& callbacks, NoiseModel& even) {
+                        const Callbacks& callbacks, PictureNoise& even) {
   const auto& [sample, whole, range, kind, noise] = picture;
   const CornerCells before(sample, noise.bend, tried.way, whole.width, whole.height, pool);
   const CornerGain corners = before.gain();
@@ -86,15 +86,15 @@ void take_gain(const GainField& field, Sample& sample, ThreadPool& pool) {
   });
 }
 
-NoiseModel estimate_cornered_noise(const Sample& sample, const Rect& whole,
-                                   const PictureRange& range, NoiseKind kind, ThreadPool& pool,
-                                   const Callbacks& callbacks) {
+PictureNoise estimate_cornered_noise(const Sample& sample, const Rect& whole,
+                                     const PictureRange& range, NoiseKind kind, ThreadPool& pool,
+                                     const Callbacks& callbacks) {
   const std::optional<Toning> toning = find_toning(sample);
   if (toning && toning->is_neutral()) {
     return as_toned(
         estimate_cornered_noise(grey_sample(sample), whole, range, kind, pool, callbacks), *toning);
   }
-  const NoiseModel noise = estimate_even_noise(
+  const PictureNoise noise = estimate_even_noise(
       sample, range, kind, pool,
       {callbacks.cancel, [&](double fraction) { callbacks.report(0.5 * fraction); }});
   // Noise that is so uneven may look like texture.
@@ -106,7 +106,7 @@ NoiseModel estimate_cornered_noise(const Sample& sample, const Rect& whole,
   for (const TriedWay& tried : ways_for(noise)) {
     const Callbacks part{callbacks.cancel,
                          [&](double fraction) { callbacks.report(done + 0.25 * fraction); }};
-    NoiseModel even;
+    PictureNoise even;
     if (estimate_over_gain(picture, tried, pool, part, even)) return even;
     done += 0.25;
   }

@@ -7,7 +7,7 @@
 #include "engine/progress.h"
 #include "engine/thread_pool.h"
 #include "estimate.h"
-#include "model.h"
+#include "picture_noise.h"
 #include "sample.h"
 
 namespace grainless {
@@ -16,9 +16,9 @@ namespace grainless {
 void take_gain(const GainField& field, Sample& sample, ThreadPool& pool);
 
 // As estimate_even_noise(), and where the noise surely changes towards the corners, of colours over
-// that gain (NoiseModel::corners).
-NoiseModel estimate_cornered_noise(const Sample& sample, const Rect& whole,
-                                   const PictureRange& range, NoiseKind kind, ThreadPool& pool,
-                                   const Callbacks& callbacks);
+// that gain (PictureNoise::corners).
+PictureNoise estimate_cornered_noise(const Sample& sample, const Rect& whole,
+                                     const PictureRange& range, NoiseKind kind, ThreadPool& pool,
+                                     const Callbacks& callbacks);
 
 }  // namespace grainless

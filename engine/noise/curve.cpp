@@ -189,7 +189,7 @@ bool is_drawn(const Sample& sample) {
 }  // namespace
 
 NoiseCurve measure_noise_curve(const ConstImage& image, const NoiseArea& area,
-                               const NoiseModel& model, ThreadPool& pool,
+                               const PictureNoise& model, ThreadPool& pool,
                                const Callbacks& callbacks) {
   Sample sample = sample_of(image, area, pool, callbacks);
   if (model.corners.enabled != 0) {

@@ -11,7 +11,7 @@
 #include "engine/boundary/rect.h"
 #include "engine/progress.h"
 #include "engine/thread_pool.h"
-#include "model.h"
+#include "picture_noise.h"
 
 namespace grainless {
 
@@ -26,7 +26,7 @@ struct NoiseArea {
 inline constexpr int32_t kCurveTones = 16;
 
 // Brightness is that of a grey pixel, 0..255. Sigma is in 8-bit steps of the channel in the
-// orthonormal luma/chroma space, as in NoiseModel.
+// orthonormal luma/chroma space, as in PictureNoise.
 struct TonePoint {
   float brightness;  // mean of the blocks measured
   float sigma;
@@ -50,7 +50,7 @@ struct NoiseCurve {
 // best: where `model.white[c]` is false the points are lifted as the automatic estimate is
 // (kFlatShare), so that both can be drawn in one diagram. Looks at 1.5 megapixels of a large area.
 NoiseCurve measure_noise_curve(const ConstImage& image, const NoiseArea& area,
-                               const NoiseModel& model, ThreadPool& pool,
+                               const PictureNoise& model, ThreadPool& pool,
                                const Callbacks& callbacks);
 
 enum class AreaVerdict : int32_t {

@@ -58,7 +58,7 @@ bool is_white(const Measured& m, NoiseKind kind) {
   return is_white(m) && (kind == NoiseKind::kCamera || is_surely_white(m));
 }
 
-void set_white(NoiseModel& noise, int32_t channel, double sigma) {
+void set_white(PictureNoise& noise, int32_t channel, double sigma) {
   noise.white[channel] = true;
   for (int32_t l = 0; l < noise.levels; ++l) {
     noise.sigma[l][channel] = static_cast<float>(std::ldexp(sigma, -l));
@@ -66,7 +66,7 @@ void set_white(NoiseModel& noise, int32_t channel, double sigma) {
 }
 
 // `sigma` at full resolution as flat blocks show it; the levels keep the proportions found there.
-void set_correlated(NoiseModel& noise, int32_t channel, const FlatNoise& flat, double sigma,
+void set_correlated(PictureNoise& noise, int32_t channel, const FlatNoise& flat, double sigma,
                     double lift = kFlatShare) {
   noise.white[channel] = false;
   for (int32_t l = 0; l < noise.levels; ++l) {
@@ -76,7 +76,7 @@ void set_correlated(NoiseModel& noise, int32_t channel, const FlatNoise& flat, d
 }
 
 // No more than what does no harm; the finest band says how much of that.
-void set_little(NoiseModel& noise, int32_t channel, const Measured& m, double most) {
+void set_little(PictureNoise& noise, int32_t channel, const Measured& m, double most) {
   set_white(noise, channel, std::min(m.fine.sigma, most));
   if (m.fine.sigma > most) noise.confidence = Confidence::kUnsure;
 }
@@ -84,7 +84,7 @@ void set_little(NoiseModel& noise, int32_t channel, const Measured& m, double mo
 // White noise of colour is noise up to here even where luma's is doubtful.
 constexpr double kWhiteChroma = 2.5;
 
-void set_little_chroma(const Measured* m, NoiseModel& noise) {
+void set_little_chroma(const Measured* m, PictureNoise& noise) {
   for (int32_t c = 1; c < 3; ++c) {
     set_little(noise, c, m[c], is_surely_white(m[c]) ? kWhiteChroma : kHarmlessChroma);
   }
@@ -104,7 +104,7 @@ double correlated_luma(const FlatNoise& flat, double chroma) {
 // The more a camera has reduced the noise of colour, the more it has smoothed luma, too. Found on
 // simulated development with and without noise reduction (1.3 and 2 or more in luma, where the
 // filtered picture is nearest to the clean one) and on camera JPEGs (2 to 4).
-void set_strength(NoiseModel& noise, double chroma_share) {
+void set_strength(PictureNoise& noise, double chroma_share) {
   const double reduced = std::clamp((1.0 - chroma_share) / 0.5, 0.0, 1.0);
   for (int32_t c = 0; c < noise.channels; ++c) {
     if (noise.white[c]) continue;
@@ -168,7 +168,7 @@ double tempered_luma(const Measured* m) {
   return tempered(fine, std::min(fine, harmless_luma(m)), 5.0, 6.5);
 }
 
-void estimate_grey(const Measured& luma, NoiseKind kind, NoiseModel& noise) {
+void estimate_grey(const Measured& luma, NoiseKind kind, PictureNoise& noise) {
   if (kind == NoiseKind::kCamera && !is_white(luma)) {
     set_correlated(noise, 0, luma.flat, correlated_grey(luma));
     set_strength(noise, 0.75);
@@ -182,7 +182,7 @@ void estimate_grey(const Measured& luma, NoiseKind kind, NoiseModel& noise) {
   }
 }
 
-void set_chroma(const Measured* m, NoiseKind kind, double luma, double most, NoiseModel& noise) {
+void set_chroma(const Measured* m, NoiseKind kind, double luma, double most, PictureNoise& noise) {
   const bool intact = kind == NoiseKind::kSure && chroma_is_intact(m);
   for (int32_t c = 1; c < 3; ++c) {
     if (is_white(m[c]) || intact) {
@@ -215,7 +215,7 @@ double white_luma(const Measured* m, NoiseKind kind) {
 
 // Nothing has cleaned flat blocks: they show all of the noise. Strengths that came out best on
 // simulated cameras (docs/quality.md).
-void set_demosaiced(const Measured* m, NoiseModel& noise) {
+void set_demosaiced(const Measured* m, PictureNoise& noise) {
   constexpr float kChromaStrength = 1.5f;
   for (int32_t c = 0; c < 3; ++c) {
     set_correlated(noise, c, m[c].flat, m[c].flat.sigma[0], 1.0);
@@ -225,7 +225,7 @@ void set_demosaiced(const Measured* m, NoiseModel& noise) {
 
 // Each channel's noise was about as strong as the others', and flat blocks show more of it than of
 // a camera's: as much as that of either colour is luma's, and no colour has much more.
-void set_edited(const Measured* m, double& luma, double& chroma, NoiseModel& noise) {
+void set_edited(const Measured* m, double& luma, double& chroma, PictureNoise& noise) {
   constexpr double kShownOfLuma = 0.8, kMostOfColour = 1.5;
   const double least = std::min(m[1].flat.sigma[0], m[2].flat.sigma[0]);
   luma = std::min(luma, kShownOfLuma * least);
@@ -241,7 +241,7 @@ bool colours_surely_noisy(const Measured* m) {
   });
 }
 
-void set_coarse(const Measured* m, NoiseKind kind, bool sure, NoiseModel& noise) {
+void set_coarse(const Measured* m, NoiseKind kind, bool sure, PictureNoise& noise) {
   constexpr double kSomeLuma = 2.8, kSomeChroma = 1.0;  // of flat blocks
   constexpr double kGrainShare = 0.3;
   double found = correlated_luma(m[0].flat, mean_chroma(m)), most_chroma = HUGE_VAL;
@@ -260,7 +260,7 @@ void set_coarse(const Measured* m, NoiseKind kind, bool sure, NoiseModel& noise)
 
 // two_colours: the third is one value all over, as no camera's noise leaves it, and the texture of
 // both stands in chroma, which can't tell of coarse noise then.
-void estimate_colour(const Measured* m, NoiseKind kind, bool two_colours, NoiseModel& noise) {
+void estimate_colour(const Measured* m, NoiseKind kind, bool two_colours, PictureNoise& noise) {
   const bool may_be_coarse = !two_colours || kind == NoiseKind::kCamera;
   if (may_be_coarse && white_luma(m, NoiseKind::kSure) < 0 && is_demosaiced(m)) {
     return set_demosaiced(m, noise);
@@ -321,7 +321,7 @@ bool colours_are_coarse(const Measured* m) {
 // White noise of a colour picture is in its colours, too. Where their finest band is empty, as
 // cameras' noise reduction and JPEG leave it (PolyU: mostly up to 0.1; white noise of 0.3: 0.45 and
 // more), or far weaker than what is surely coarse, there is another noise.
-bool colours_are_not_white(const Measured* m, const NoiseModel& noise) {
+bool colours_are_not_white(const Measured* m, const PictureNoise& noise) {
   constexpr double kEmpty = 0.4, kMostOfCoarse = 0.5;
   const auto under = [m](const auto& most) {
     return m[1].fine.sigma < most(m[1]) && m[2].fine.sigma < most(m[2]);
@@ -345,7 +345,7 @@ void noise_of_piece(const Measured* m, int32_t channels, double* sure) {
 // The fewer patches a picture has, the less is found beyond what is noise whatever it is a piece
 // of; coarse noise is not told from texture there. So many patches tell as much as a photograph's:
 // some 200 x 200 pixels.
-void keep_noise_of_piece(const Measured* m, NoiseModel& noise) {
+void keep_noise_of_piece(const Measured* m, PictureNoise& noise) {
   constexpr double kWhole = 800;
   const double complete = m[0].fine.seen / kWhole;
   if (complete >= 1 || (noise.channels == 3 && colours_are_not_white(m, noise))) return;
@@ -365,7 +365,7 @@ void keep_noise_of_piece(const Measured* m, NoiseModel& noise) {
 
 // Leaves out what can't be seen, and what no parameter could say: of measurements in other units,
 // as much of their range.
-void keep_in_range(NoiseModel& noise) {
+void keep_in_range(PictureNoise& noise) {
   const auto most = static_cast<float>(100 * whites(noise.range));
   for (int32_t c = 0; c < noise.channels; ++c) {
     const float sigma = noise.sigma[0][c];
@@ -374,12 +374,12 @@ void keep_in_range(NoiseModel& noise) {
   }
 }
 
-bool is_little(const NoiseModel& noise) {
+bool is_little(const PictureNoise& noise) {
   if (noise.sigma[0][0] > (noise.channels == 1 ? kHarmlessGrey : kHarmlessLuma)) return false;
   return noise.channels == 1 || std::max(noise.sigma[0][1], noise.sigma[0][2]) <= kHarmlessChroma;
 }
 
-Confidence confidence_in(const NoiseModel& noise, const Measured& luma) {
+Confidence confidence_in(const PictureNoise& noise, const Measured& luma) {
   if (!luma.fine.enough && luma.flat.sigma[0] <= 0) return Confidence::kTooSmall;
   if (noise.confidence != Confidence::kMeasured) return noise.confidence;
   return is_little(noise) ? Confidence::kLittle : Confidence::kMeasured;
@@ -419,7 +419,7 @@ Sample in_unit(Sample sample, float unit) {
   return sample;
 }
 
-void set_unit(NoiseModel& noise, const PictureRange& range, float unit) {
+void set_unit(PictureNoise& noise, const PictureRange& range, float unit) {
   for (auto& level : noise.sigma) {
     for (float& sigma : level) sigma *= unit;
   }
@@ -428,22 +428,22 @@ void set_unit(NoiseModel& noise, const PictureRange& range, float unit) {
 
 }  // namespace
 
-NoiseModel as_toned(const NoiseModel& grey, const Toning& toning) {
-  NoiseModel noise = noise_of_toned(grey, toning);
+PictureNoise as_toned(const PictureNoise& grey, const Toning& toning) {
+  PictureNoise noise = noise_of_toned(grey, toning);
   keep_in_range(noise);
   return noise;
 }
 
-NoiseModel estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& pool,
-                          const Callbacks& callbacks, int32_t most_tiles) {
+PictureNoise estimate_noise(const ConstImage& image, NoiseKind kind, ThreadPool& pool,
+                            const Callbacks& callbacks, int32_t most_tiles) {
   return estimate_noise(take_sample(image, pool, callbacks, most_tiles), picture_range({&image, 1}),
                         kind, pool, callbacks);
 }
 
-NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, NoiseKind kind,
-                          ThreadPool& pool, const Callbacks& callbacks) {
+PictureNoise estimate_noise(const Sample& sample, const PictureRange& range, NoiseKind kind,
+                            ThreadPool& pool, const Callbacks& callbacks) {
   if (const float unit = unit_of(range); unit != 1) {
-    NoiseModel noise =
+    PictureNoise noise =
         estimate_noise(in_unit(sample, unit), in_unit(range, unit), kind, pool, callbacks);
     set_unit(noise, range, unit);
     return noise;
@@ -451,7 +451,7 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
   if (const std::optional<Toning> toning = find_toning(sample)) {
     return as_toned(estimate_noise(grey_sample(sample), range, kind, pool, callbacks), *toning);
   }
-  NoiseModel noise;
+  PictureNoise noise;
   noise.channels = sample.channels;
   noise.levels = kSampleLevels;
   callbacks.report(0.2);
@@ -485,9 +485,9 @@ NoiseModel estimate_noise(const Sample& sample, const PictureRange& range, Noise
   return noise;
 }
 
-bool estimate_bent_noise(const ToneBend& bend, Sample sample, const NoiseModel& noise,
+bool estimate_bent_noise(const ToneBend& bend, Sample sample, const PictureNoise& noise,
                          NoiseKind kind, ThreadPool& pool, const Callbacks& callbacks,
-                         NoiseModel& even) {
+                         PictureNoise& even) {
   // A curve that changes how much noise is found by more than this was the texture's. Grey has no
   // colour to tell: even noise on Set12's 6, whose dark parts are all texture, rose by 1.12
   // to 1.27.
@@ -501,12 +501,12 @@ bool estimate_bent_noise(const ToneBend& bend, Sample sample, const NoiseModel& 
          even.white[0] == noise.white[0];
 }
 
-double trusted_share(const NoiseModel& noise) {
+double trusted_share(const PictureNoise& noise) {
   return std::clamp(double{noise.sigma[0][0]} / 8 + 0.1, 0.6, 1.0);
 }
 
-NoiseModel estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
-                               ThreadPool& pool, const Callbacks& callbacks) {
+PictureNoise estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
+                                 ThreadPool& pool, const Callbacks& callbacks) {
   if (const std::optional<Toning> toning = find_toning(sample)) {
     const Sample grey = grey_sample(sample);
     // What makes the noise of luma even doesn't make that of channels that follow from it.
@@ -514,7 +514,7 @@ NoiseModel estimate_even_noise(Sample sample, const PictureRange& range, NoiseKi
                                          : estimate_noise(grey, range, kind, pool, callbacks),
                     *toning);
   }
-  const NoiseModel noise = estimate_noise(
+  const PictureNoise noise = estimate_noise(
       sample, range, kind, pool,
       {callbacks.cancel, [&](double fraction) { callbacks.report(0.5 * fraction); }});
   if (noise.confidence != Confidence::kMeasured || !range.is_usual()) return noise;
@@ -522,7 +522,7 @@ NoiseModel estimate_even_noise(Sample sample, const PictureRange& range, NoiseKi
   if (!is_sure(profile, noise)) return noise;
   ToneBend bend = bend_of(profile, trusted_share(noise));
   bend.lift = measure_lift({&sample, 1}, bend);
-  NoiseModel even;
+  PictureNoise even;
   const bool agrees = estimate_bent_noise(
       bend, std::move(sample), noise, kind, pool,
       {callbacks.cancel, [&](double fraction) { callbacks.report(0.5 + 0.5 * fraction); }}, even);

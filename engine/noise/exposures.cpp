@@ -68,13 +68,13 @@ double share_cut_off(const Sample& sample) {
   return valid > 0 ? static_cast<double>(cut_off) / static_cast<double>(valid) : 0;
 }
 
-bool found_none(const NoiseModel& noise) {
+bool found_none(const PictureNoise& noise) {
   return std::all_of(noise.sigma[0], noise.sigma[0] + noise.channels,
                      [](float sigma) { return sigma == 0; });
 }
 
 // As of exposures in a row those are that were too long.
-bool is_cut_off(const NoiseModel& noise, const Sample& sample) {
+bool is_cut_off(const PictureNoise& noise, const Sample& sample) {
   constexpr double kMostly = 0.5;
   const bool sure =
       noise.confidence == Confidence::kMeasured || noise.confidence == Confidence::kLittle;
@@ -93,7 +93,7 @@ bool may_show_same_scene(const Sample& a, const Sample& b) {
          apart_by_end(both) >= kLeastApart * std::sqrt(of_a);
 }
 
-void leave_out_mute(std::vector<NoiseModel>& found, std::vector<Sample>& samples) {
+void leave_out_mute(std::vector<PictureNoise>& found, std::vector<Sample>& samples) {
   std::vector<Sample*> sure;
   std::vector<size_t> mute;
   size_t told = 0;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "model.h"
+#include "picture_noise.h"
 #include "sample.h"
 
 namespace grainless {
@@ -16,6 +16,6 @@ bool may_show_same_scene(const Sample& a, const Sample& b);
 
 // Layers that can't tell don't gainsay those of the same scene that surely do, where these are at
 // least half of what isn't cut off: takes them out of both lists, which are of the same layers.
-void leave_out_mute(std::vector<NoiseModel>& found, std::vector<Sample>& samples);
+void leave_out_mute(std::vector<PictureNoise>& found, std::vector<Sample>& samples);
 
 }  // namespace grainless

@@ -6,7 +6,7 @@
 
 #include "engine/params/params.h"
 #include "engine/thread_pool.h"
-#include "model.h"
+#include "picture_noise.h"
 #include "sample.h"
 
 namespace grainless {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "displacement.h"
-#include "model.h"
 #include "motion.h"
 #include "sample.h"
+#include "stack_noise.h"
 
 namespace grainless {
 

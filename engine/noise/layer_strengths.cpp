@@ -17,7 +17,7 @@ constexpr float kLeastStrength = 0.02f;
 // Layers of which something was measured, by their numbers. One that is empty, or white for the
 // most part, says nothing of the others; one too small to be sure of what it holds says the least
 // that it does.
-std::vector<size_t> telling(const std::vector<NoiseModel>& found) {
+std::vector<size_t> telling(const std::vector<PictureNoise>& found) {
   std::vector<size_t> those;
   for (size_t z = 0; z < found.size(); ++z) {
     const bool nothing = found[z].confidence == Confidence::kTooSmall && found[z].sigma[0][0] == 0;
@@ -27,15 +27,15 @@ std::vector<size_t> telling(const std::vector<NoiseModel>& found) {
 }
 
 // What the layers hold, on average, of a level and channel.
-double mean_square(const std::vector<NoiseModel>& layers, int32_t level, int32_t channel) {
+double mean_square(const std::vector<PictureNoise>& layers, int32_t level, int32_t channel) {
   double sum = 0;
-  for (const NoiseModel& layer : layers) sum += std::pow(layer.sigma[level][channel], 2);
+  for (const PictureNoise& layer : layers) sum += std::pow(layer.sigma[level][channel], 2);
   return sum / static_cast<double>(layers.size());
 }
 
 }  // namespace
 
-bool differ_in_strength(const std::vector<NoiseModel>& found, const std::vector<Sample>& samples,
+bool differ_in_strength(const std::vector<PictureNoise>& found, const std::vector<Sample>& samples,
                         ThreadPool& pool) {
   constexpr float kClearly = 1.25f;
   // Flat blocks hold some texture, and what is measured of a layer varies, but not both alike.
@@ -57,19 +57,21 @@ bool differ_in_strength(const std::vector<NoiseModel>& found, const std::vector<
   });
 }
 
-NoiseModel noise_of_different(const std::vector<NoiseModel>& found) {
-  std::vector<NoiseModel> told;
+NoiseModel noise_of_different(const std::vector<PictureNoise>& found) {
+  std::vector<PictureNoise> told;
   for (const size_t z : telling(found)) told.push_back(found[z]);
-  NoiseModel noise = mean_noise(told, HUGE_VAL);
-  const auto fewest = [](const NoiseModel& a, const NoiseModel& b) { return a.levels < b.levels; };
+  NoiseModel noise{mean_noise(told, HUGE_VAL)};
+  const auto fewest = [](const PictureNoise& a, const PictureNoise& b) {
+    return a.levels < b.levels;
+  };
   noise.levels = std::min_element(told.begin(), told.end(), fewest)->levels;
   float most = 0;
-  for (const NoiseModel& layer : told) most = std::max(most, layer.sigma[0][0]);
-  const auto luma = [&](const NoiseModel& layer) {
+  for (const PictureNoise& layer : told) most = std::max(most, layer.sigma[0][0]);
+  const auto luma = [&](const PictureNoise& layer) {
     return std::max(layer.sigma[0][0], kLeastStrength * most);
   };
   double weights = 0;
-  for (const NoiseModel& layer : told) weights += 1 / std::pow(luma(layer), 2);
+  for (const PictureNoise& layer : told) weights += 1 / std::pow(luma(layer), 2);
   const double mean = std::sqrt(static_cast<double>(told.size()) / weights);
   for (int32_t l = 0; l < noise.levels; ++l) {
     for (int32_t c = 0; c < noise.channels; ++c) {
@@ -78,14 +80,13 @@ NoiseModel noise_of_different(const std::vector<NoiseModel>& found) {
     }
   }
   noise.confidence = Confidence::kMeasured;
-  noise.strengths.count = static_cast<int32_t>(found.size());
   std::vector<double> strengths;
-  for (const NoiseModel& layer : told) strengths.push_back(luma(layer) / mean);
-  std::fill_n(noise.strengths.of, found.size(), static_cast<float>(median(strengths)));
+  for (const PictureNoise& layer : told) strengths.push_back(luma(layer) / mean);
+  LayerStrengths& all = noise.stack.strengths;
+  all.count = static_cast<int32_t>(found.size());
+  std::fill_n(all.of, found.size(), static_cast<float>(median(strengths)));
   size_t next = 0;
-  for (const size_t z : telling(found)) {
-    noise.strengths.of[z] = static_cast<float>(strengths[next++]);
-  }
+  for (const size_t z : telling(found)) all.of[z] = static_cast<float>(strengths[next++]);
   return noise;
 }
 

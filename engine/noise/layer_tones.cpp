@@ -19,7 +19,7 @@ constexpr double kLeast = 0.5, kCoarser = 1.3;
 constexpr int32_t kFewestTones = 4;
 
 // Over the noise's: mean of the channels that have any.
-double relative_variance(const PairBlock& block, int32_t level, const NoiseModel& noise) {
+double relative_variance(const PairBlock& block, int32_t level, const PictureNoise& noise) {
   double sum = 0;
   int32_t noisy = 0;
   for (int32_t c = 0; c < noise.channels; ++c) {
@@ -31,7 +31,7 @@ double relative_variance(const PairBlock& block, int32_t level, const NoiseModel
   return noisy > 0 ? sum / noisy : 0;
 }
 
-double median_of_flattest(const Blocks& blocks, int32_t level, const NoiseModel& noise) {
+double median_of_flattest(const Blocks& blocks, int32_t level, const PictureNoise& noise) {
   const size_t flat =
       std::max(kFewestBlocks, static_cast<size_t>(kFlattest * static_cast<double>(blocks.size())));
   std::vector<double> variances;
@@ -69,13 +69,14 @@ int32_t measure_tones(const std::vector<LayerPair>& near, const Counts& counts, 
   }
   const auto count = static_cast<int32_t>(std::count(told, told + kNoiseTones, true));
   if (count == 0) return 0;
-  fill_gaps(found, noise.tones);
+  float* tones = noise.stack.tones;
+  fill_gaps(found, tones);
   double sum = 0, squares = 0;
   for (int32_t t = 0; t < kNoiseTones; ++t) {
-    sum += share[t] * noise.tones[t];
-    squares += share[t] * noise.tones[t] * noise.tones[t];
+    sum += share[t] * tones[t];
+    squares += share[t] * tones[t] * tones[t];
   }
-  if (sum > 0) noise.unevenness = static_cast<float>(std::sqrt(std::max(1.0, squares / sum)));
+  if (sum > 0) noise.stack.unevenness = static_cast<float>(std::sqrt(std::max(1.0, squares / sum)));
   return count;
 }
 
@@ -93,7 +94,7 @@ int32_t measure_undone_tones(const std::vector<LayerPair>& near, NoiseModel& noi
   NoiseModel found = noise;
   const int32_t told = measure_tones(
       undone(near), [](SquareState state) { return state != SquareState::kChanged; }, found);
-  const float *first = found.tones, *middle = first + kNoiseTones / 2;
+  const float *first = found.stack.tones, *middle = first + kNoiseTones / 2;
   const float dark = std::accumulate(first, middle, 0.0f);
   if (std::accumulate(middle, first + kNoiseTones, 0.0f) > kMostRise * dark) return 0;
   noise = found;
@@ -102,28 +103,29 @@ int32_t measure_undone_tones(const std::vector<LayerPair>& near, NoiseModel& noi
 
 // Where few tones stood still, or none as noisy as what was measured, layers show how noise depends
 // on brightness no better than each alone.
-bool each_tells_tones(const NoiseModel& noise) {
+bool each_tells_tones(const StackNoise& stack) {
   constexpr float kAsNoisy = 0.8f;  // variance
-  const float most = *std::max_element(noise.tones, noise.tones + kNoiseTones);
-  return noise.alone.known &&
-         (noise.doubted_tones || noise.told_tones < kFewestTones || most < kAsNoisy);
+  const float most = *std::max_element(stack.tones, stack.tones + kNoiseTones);
+  return stack.alone.known &&
+         (stack.doubted_tones || stack.told_tones < kFewestTones || most < kAsNoisy);
 }
 
 NoiseModel noise_alone(const NoiseModel& noise) {
+  const EvenNoise& even = noise.stack.alone;
   NoiseModel alone = noise;
-  alone.bend = noise.alone.bend;
-  alone.bend.lift = noise.lift;
-  alone.unevenness = 1;
+  alone.bend = even.bend;
+  alone.bend.lift = noise.stack.lift;
+  alone.stack.unevenness = 1;
   for (int32_t c = 0; c < noise.channels; ++c) {
-    for (int32_t l = 0; l < noise.levels; ++l) alone.sigma[l][c] = noise.alone.sigma[l][c];
-    alone.white[c] = noise.alone.white[c];
-    alone.strength[c] = noise.alone.strength[c];
+    for (int32_t l = 0; l < noise.levels; ++l) alone.sigma[l][c] = even.sigma[l][c];
+    alone.white[c] = even.white[c];
+    alone.strength[c] = even.strength[c];
   }
   return alone;
 }
 
 // Variance at a tone's middle, over that of sigma.
-double variance_at(const NoiseModel& even, int32_t tone, double sigma) {
+double variance_at(const PictureNoise& even, int32_t tone, double sigma) {
   const double middle = (tone + 0.5) * 256 / kNoiseTones;
   const double there = sigma_at(even, 0, static_cast<float>(middle)) / sigma;
   return there * there;
@@ -151,36 +153,37 @@ void fill_gaps(const std::vector<double>* found, float* tones) {
 }
 
 void measure_all_tones(const std::vector<LayerPair>& near, float found, NoiseModel& noise) {
+  StackNoise& stack = noise.stack;
   const auto unmoved = [&](SquareState state) {
-    return state == SquareState::kShaken ? noise.between.known : state != SquareState::kChanged;
+    return state == SquareState::kShaken ? stack.between.known : state != SquareState::kChanged;
   };
-  noise.told_tones = measure_tones(near, unmoved, noise);
-  if (noise.told_tones == 0 && noise.still) {
+  stack.told_tones = measure_tones(near, unmoved, noise);
+  if (stack.told_tones == 0 && stack.still) {
     // So coarse that no square of it seems to stand still.
-    noise.told_tones = measure_tones(near, [](SquareState) { return true; }, noise);
+    stack.told_tones = measure_tones(near, [](SquareState) { return true; }, noise);
   }
-  std::copy_n(noise.tones, kNoiseTones, noise.layer_tones);
-  if (noise.told_tones > 0) return;
-  noise.told_tones = measure_undone_tones(near, noise);
+  std::copy_n(stack.tones, kNoiseTones, stack.layer_tones);
+  if (stack.told_tones > 0) return;
+  stack.told_tones = measure_undone_tones(near, noise);
   // A filter has to take more of coarse noise, which it sees in few places, than its variance: as
   // much as is measured of each layer, but where that took texture for noise.
   const bool mistaken = noise.sigma[0][0] < found;
-  noise.doubted_tones = noise.told_tones > 0 && !noise.white[0] && !mistaken;
+  stack.doubted_tones = stack.told_tones > 0 && !noise.white[0] && !mistaken;
 }
 
 void tell_layers_apart(NoiseModel& noise) {
   constexpr double kClearly = 1.1;
   const NoiseModel even = evened_noise(noise);
-  if (each_tells_tones(noise) && noise.sigma[0][0] > 0) {
+  if (each_tells_tones(noise.stack) && noise.sigma[0][0] > 0) {
     for (int32_t t = 0; t < kNoiseTones; ++t) {
-      noise.layer_tones[t] =
+      noise.stack.layer_tones[t] =
           static_cast<float>(std::max(kLeast, variance_at(even, t, noise.sigma[0][0])));
     }
   }
   // What no camera has smoothed each layer shows wherever it is, or flat parts between layers.
   const bool shown = noise.confidence == Confidence::kMeasured && noise.white[0];
-  const bool everywhere = noise.alone.known || noise.told_tones >= kFewestTones;
-  LayerDifference& between = noise.between;
+  const bool everywhere = noise.stack.alone.known || noise.stack.told_tones >= kFewestTones;
+  LayerDifference& between = noise.stack.between;
   if (!between.known || !shown) return;
   for (int32_t t = 0; t < kNoiseTones; ++t) {
     if (!everywhere && between.flat[t] <= 0) continue;
@@ -191,22 +194,23 @@ void tell_layers_apart(NoiseModel& noise) {
 }
 
 NoiseModel evened_noise(const NoiseModel& noise) {
-  if (each_tells_tones(noise)) return noise_alone(noise);
+  if (each_tells_tones(noise.stack)) return noise_alone(noise);
   constexpr double kClearly = 1.15;  // strongest tone's sigma over the weakest's
-  const auto [least, most] = std::minmax_element(noise.tones, noise.tones + kNoiseTones);
+  const float* tones = noise.stack.tones;
+  const auto [least, most] = std::minmax_element(tones, tones + kNoiseTones);
   if (!noise.range.is_usual() || !(*most > kClearly * kClearly * *least)) return noise;
   // A tone's variance is that of its middle.
   const auto slope = [&](double brightness) {
     const double at = std::clamp(brightness * kNoiseTones / 256 - 0.5, 0.0, kNoiseTones - 1.0);
     const int32_t tone = std::min(static_cast<int32_t>(at), kNoiseTones - 2);
     const double part = at - tone;
-    return 1 / std::sqrt((1 - part) * noise.tones[tone] + part * noise.tones[tone + 1]);
+    return 1 / std::sqrt((1 - part) * tones[tone] + part * tones[tone + 1]);
   };
   double scale = 0;
   NoiseModel even = noise;
   even.bend = bend_with(slope, scale);
-  even.bend.lift = noise.lift;
-  even.unevenness = 1;
+  even.bend.lift = noise.stack.lift;
+  even.stack.unevenness = 1;
   for (int32_t l = 0; l < even.levels; ++l) {
     for (int32_t c = 0; c < even.channels; ++c) even.sigma[l][c] *= static_cast<float>(scale);
   }

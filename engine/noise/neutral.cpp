@@ -160,8 +160,8 @@ Sample grey_sample(const Sample& sample) {
   return grey;
 }
 
-NoiseModel noise_of_toned(const NoiseModel& grey, const Toning& toning) {
-  NoiseModel noise = grey;
+PictureNoise noise_of_toned(const PictureNoise& grey, const Toning& toning) {
+  PictureNoise noise = grey;
   noise.channels = 3;
   noise.toned = !toning.is_neutral();
   for (int32_t c = 0; c < 3; ++c) {

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "model.h"
+#include "picture_noise.h"
 #include "sample.h"
 
 namespace grainless {
@@ -33,6 +33,6 @@ Sample grey_sample(const Sample& sample);
 
 // The noise of a picture whose channels all follow from a grey one with noise `grey`. Where they
 // are equal, luma's noise is sqrt(3) times as strong, as luma itself is.
-NoiseModel noise_of_toned(const NoiseModel& grey, const Toning& toning);
+PictureNoise noise_of_toned(const PictureNoise& grey, const Toning& toning);
 
 }  // namespace grainless

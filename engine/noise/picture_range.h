@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/boundary/pixels.h"
-#include "model.h"
+#include "picture_noise.h"
 
 namespace grainless {
 

@@ -20,7 +20,7 @@ constexpr double kClippedShare = 0.1, kMostClippedShare = 0.6;
 constexpr int32_t kSideUnit = 4;  // of a tile: whole pixels at quarter resolution
 
 ValueRange valid_values(const PictureRange& range) {
-  NoiseModel noise;
+  PictureNoise noise;
   noise.range = range;
   return valid_range(match_span(noise));
 }

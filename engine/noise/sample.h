@@ -10,7 +10,7 @@
 #include "engine/boundary/pixels.h"
 #include "engine/progress.h"
 #include "engine/thread_pool.h"
-#include "model.h"
+#include "picture_noise.h"
 
 namespace grainless {
 

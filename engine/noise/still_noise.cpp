@@ -55,7 +55,7 @@ bool is_noise(const Difference& near, const Difference& far) {
 
 // No noise is stronger than what it makes still layers differ by: more was texture, and how much a
 // camera had smoothed it was read from that.
-void limit_sigma(const LayerDifference& between, NoiseModel& noise) {
+void limit_sigma(const LayerDifference& between, PictureNoise& noise) {
   constexpr float kClearly = 1.1f;
   if (noise.sigma[0][0] > kClearly * between.sigma[0][0]) {
     std::fill_n(noise.strength, noise.channels, 1.0f);
@@ -73,8 +73,8 @@ void limit_sigma(const LayerDifference& between, NoiseModel& noise) {
 void measure_still(const std::vector<LayerPair>& near, const std::vector<LayerPair>& far,
                    NoiseModel& noise) {
   const Difference difference = difference_of(near, noise.channels);
-  noise.still = std::none_of(near.begin(), near.end(), has_moved) &&
-                is_noise(difference, difference_of(far, noise.channels));
+  noise.stack.still = std::none_of(near.begin(), near.end(), has_moved) &&
+                      is_noise(difference, difference_of(far, noise.channels));
   // Of sigma. A sure measurement stands, up to where tones differ by more than measure_tones()
   // takes.
   const bool sure = noise.confidence == Confidence::kMeasured;
@@ -85,7 +85,7 @@ void measure_still(const std::vector<LayerPair>& near, const std::vector<LayerPa
   };
   // What is not sure is the little that harms nothing, of each channel.
   const bool more = is_more(0) || (!sure && noise.channels == 3 && (is_more(1) || is_more(2)));
-  if (!noise.still || !more) return;
+  if (!noise.stack.still || !more) return;
   noise.levels = kSampleLevels;
   noise.confidence = Confidence::kMeasured;
   for (int32_t c = 0; c < noise.channels; ++c) {
@@ -100,7 +100,7 @@ void measure_still(const std::vector<LayerPair>& near, const std::vector<LayerPa
 // and found less, or where it is clearly more than sharp pictures leave that moved by parts of a
 // pixel (up to 1.4). Those that seem to hold next to nothing may where most stand still: what is
 // drawn and moves leaves as much.
-bool may_hide(const NoiseModel& noise, double usual, const std::vector<LayerPair>& pairs) {
+bool may_hide(const PictureNoise& noise, double usual, const std::vector<LayerPair>& pairs) {
   constexpr double kClear = 3.5;
   const double luma = noise.sigma[0][0];
   const bool clear = usual > kClear * kClear;
@@ -122,7 +122,7 @@ bool noise_prevails(const CommonBlocks& common, const Blocks& least) {
   return !shares.empty() && median(std::move(shares)) > kLeastShare;
 }
 
-void take_noise(const NoiseModel& from, NoiseModel& noise) {
+void take_noise(const PictureNoise& from, PictureNoise& noise) {
   noise.levels = from.levels;
   noise.confidence = from.confidence;
   for (int32_t c = 0; c < noise.channels; ++c) {
@@ -136,7 +136,7 @@ void take_noise(const NoiseModel& from, NoiseModel& noise) {
 // may be motion, is the most that noise can be, and all of it where everything is displaced alike,
 // or noise prevails.
 void measure_left(const Pairs& compared, const Comparison& comparison, const SureLayers& sure,
-                  NoiseModel& noise) {
+                  PictureNoise& noise) {
   constexpr double kClearly = 1.1, kMostWhite = 0.33;
   constexpr double kMostChroma = 1.25;  // of luma's sigma: a camera's colour is hardly noisier
   const double luma = noise.sigma[0][0];
@@ -162,7 +162,7 @@ void measure_left(const Pairs& compared, const Comparison& comparison, const Sur
                      is_left_noise(blocks);
   // Where most layers are sure and one is not, what they say, or the usual block if that holds
   // more.
-  const NoiseModel* of_most = sure.of_most;
+  const PictureNoise* of_most = sure.of_most;
   const bool said = hides && of_most != nullptr && usual < std::pow(of_most->sigma[0][0], 2);
   if (said) take_noise(*of_most, noise);
   const bool hidden = hides && !said;
@@ -229,7 +229,7 @@ void measure_between(const std::vector<LayerPair>& near, NoiseModel& noise) {
   if (all.empty()) return;  // those that stand still lie two apart
   const double luma = quantile_of(all, 0, 0, kMostBlocks);
   if (luma <= 0) return;
-  LayerDifference& between = noise.between;
+  LayerDifference& between = noise.stack.between;
   between.known = true;
   for (int32_t l = 0; l < kSampleLevels; ++l) {
     for (int32_t c = 0; c < noise.channels; ++c) {
@@ -248,12 +248,12 @@ void measure_between(const std::vector<LayerPair>& near, NoiseModel& noise) {
 
 // Layers that surely show noise speak for those that look the same and don't dare, up to what is
 // left in most places when displacements are undone.
-void take_sure(const Pairs& pairs, const NoiseModel& sure, NoiseModel& noise) {
+void take_sure(const Pairs& pairs, const PictureNoise& sure, PictureNoise& noise) {
   std::vector<LayerPair> all = pairs.near;
   all.insert(all.end(), pairs.far.begin(), pairs.far.end());
   const Blocks blocks = calmest_blocks(all, sure.sigma[0][0]);
   if (blocks.empty()) return;
-  const NoiseModel unsure = noise;
+  const PictureNoise unsure = noise;
   take_noise(sure, noise);
   for (int32_t c = 0; c < noise.channels; ++c) {
     const double left = std::sqrt(left_of(blocks, 0, c, 0.5)), sigma = sure.sigma[0][c];
@@ -293,7 +293,7 @@ double variance_of_calmest_layer(const std::vector<Sample>& samples) {
 // all: they show different things.
 bool differ_by_more_than_noise(const std::vector<Sample>& samples, const NoiseModel& noise) {
   constexpr double kClearly = 2.0;
-  const double sigma = std::max(noise.sigma[0][0], noise.between.sigma[0][0]);
+  const double sigma = std::max(noise.sigma[0][0], noise.stack.between.sigma[0][0]);
   return sigma * sigma > kClearly * variance_of_calmest_layer(samples);
 }
 
@@ -309,18 +309,19 @@ void measure_differences(const std::vector<Sample>& samples, const SureLayers& s
   if (std::any_of(pairs.near.begin(), pairs.near.end(), repeats)) return;
   measure_still(pairs.near, pairs.far, noise);
   // What drifts slowly stands still from layer to layer only, which shows its noise all the same.
-  if (std::any_of(pairs.ends.begin(), pairs.ends.end(), has_moved)) noise.still = false;
+  if (std::any_of(pairs.ends.begin(), pairs.ends.end(), has_moved)) noise.stack.still = false;
   measure_left(pairs, comparison, sure, noise);
-  if (sure.for_all != nullptr && !noise.still && noise.confidence != Confidence::kMeasured) {
+  if (sure.for_all != nullptr && !noise.stack.still && noise.confidence != Confidence::kMeasured) {
     take_sure(pairs, *sure.for_all, noise);
   }
   // Of a series of focus each layer's own noise, where it is known, says best what is more than it.
   const bool sharper = differ_in_sharpness(pairs);
   const int32_t reach =
-      sharper && surely_white(noise) ? 0 : reach_of(comparison, noise.still, pairs);
+      sharper && surely_white(noise) ? 0 : reach_of(comparison, noise.stack.still, pairs);
   if (reach > 0) measure_between(pairs.near, noise);
-  noise.between.reach = reach;
-  noise.between.in_sharpness = sharper;
+  LayerDifference& between = noise.stack.between;
+  between.reach = reach;
+  between.in_sharpness = sharper;
   measure_all_tones(pairs.near, found, noise);
 }
 

@@ -15,17 +15,17 @@ namespace grainless {
 
 // The noise that some of the layers surely show.
 struct SureLayers {
-  const NoiseModel* for_all = nullptr;  // for all layers that move and are not sure
-  const NoiseModel* of_most = nullptr;  // of most layers, where most are sure
-  double most = HUGE_VAL;               // luma's sigma; a stronger apparent noise is motion
+  const PictureNoise* for_all = nullptr;  // for all layers that move and are not sure
+  const PictureNoise* of_most = nullptr;  // of most layers, where most are sure
+  double most = HUGE_VAL;                 // luma's sigma; a stronger apparent noise is motion
 };
 
 // `samples` hold the same parts of the layers, in their order.
-// - Where the layers surely stand still, sets noise.still. If they differ by clearly more than each
+// - Where the layers surely stand still, sets still. If they differ by clearly more than each
 //   alone shows, sets sigma of all levels to that, and confidence to kMeasured.
-// - Where most squares stand still (motion.h), sets noise.between, whatever the noise looks like,
+// - Where most squares stand still (motion.h), sets between, whatever the noise looks like,
 //   and limits sigma to it, and strength where that lowers it.
-// - Sets noise.tones and noise.unevenness from what has not moved.
+// - Sets tones and unevenness from what has not moved.
 // Changes nothing where layers repeat each other in part, or differ by more than one of them
 // varies.
 void measure_layers(const std::vector<Sample>& samples, const SureLayers& sure, ThreadPool& pool,

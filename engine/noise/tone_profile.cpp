@@ -222,7 +222,7 @@ void bend_sample(const ToneBend& bend, Sample& sample, ThreadPool& pool) {
   });
 }
 
-bool is_sure(const ToneProfile& profile, const NoiseModel& noise) {
+bool is_sure(const ToneProfile& profile, const PictureNoise& noise) {
   // Kodak's pictures with even noise show up to 0.2 and 0.1 of it, with a camera's 0.3 to 1.1.
   // Behind a mosaic flat blocks hold more texture for the noise that they show: what was explained
   // by less than 0.3 lost up to 0.17 dB.

@@ -7,7 +7,7 @@
 #include "engine/boundary/tone_bend.h"
 #include "engine/progress.h"
 #include "engine/thread_pool.h"
-#include "model.h"
+#include "picture_noise.h"
 #include "sample.h"
 
 namespace grainless {
@@ -41,6 +41,6 @@ void bend_sample(const ToneBend& bend, Sample& sample, ThreadPool& pool);
 // Whether noise of this kind can be bent by the profile: dark tones hold clearly more of it than
 // bright ones do, or far less, and it was not reduced, as a camera's JPEGs have it: flat and bright
 // blocks lose most there, which looks like a profile and is none.
-bool is_sure(const ToneProfile& profile, const NoiseModel& noise);
+bool is_sure(const ToneProfile& profile, const PictureNoise& noise);
 
 }  // namespace grainless

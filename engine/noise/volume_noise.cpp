@@ -27,7 +27,7 @@ constexpr int32_t kLeastTiles = 16;    // of a layer: what a picture of 512 x 51
 
 // A layer that was measured: its noise as it is, and its pixels.
 struct MeasuredLayer {
-  NoiseModel noise;
+  PictureNoise noise;
   Sample sample;
 };
 
@@ -40,7 +40,7 @@ bool find_profile(std::vector<MeasuredLayer>& layers, ThreadPool& pool, ToneProf
   });
   std::vector<ToneProfile> sure;
   for (const MeasuredLayer& layer : layers) {
-    const NoiseModel& noise = layer.noise;
+    const PictureNoise& noise = layer.noise;
     if (noise.confidence != Confidence::kMeasured || !noise.range.is_usual()) return false;
     if (noise.toned) return false;
     const ToneProfile profile = measure_profile(layer.sample, pool);
@@ -56,19 +56,19 @@ bool find_profile(std::vector<MeasuredLayer>& layers, ThreadPool& pool, ToneProf
 }
 
 EvenNoise noise_of_each(std::vector<MeasuredLayer> layers, NoiseKind kind, ThreadPool& pool,
-                        const Callbacks& callbacks, const NoiseModel& mean) {
+                        const Callbacks& callbacks, const PictureNoise& mean) {
   EvenNoise alone;
   ToneProfile profile;
   if (!find_profile(layers, pool, profile)) return alone;
   alone.bend = bend_of(profile, trusted_share(mean));
-  std::vector<NoiseModel> found(layers.size());
+  std::vector<PictureNoise> found(layers.size());
   for (size_t i = 0; i < layers.size(); ++i) {
     if (!estimate_bent_noise(alone.bend, std::move(layers[i].sample), layers[i].noise, kind, pool,
                              callbacks, found[i])) {
       return alone;
     }
   }
-  const NoiseModel even = mean_noise(found, HUGE_VAL);
+  const PictureNoise even = mean_noise(found, HUGE_VAL);
   std::copy_n(even.strength, kMaxChannels, alone.strength);
   std::copy_n(even.white, kMaxChannels, alone.white);
   for (int32_t l = 0; l < kMaxLevels; ++l) std::copy_n(even.sigma[l], kMaxChannels, alone.sigma[l]);
@@ -76,25 +76,25 @@ EvenNoise noise_of_each(std::vector<MeasuredLayer> layers, NoiseKind kind, Threa
   return alone;
 }
 
-bool none_seems_clean(const std::vector<NoiseModel>& found) {
-  return std::none_of(found.begin(), found.end(), [](const NoiseModel& noise) {
+bool none_seems_clean(const std::vector<PictureNoise>& found) {
+  return std::none_of(found.begin(), found.end(), [](const PictureNoise& noise) {
     return noise.confidence == Confidence::kLittle;
   });
 }
 
-std::vector<NoiseModel> sure_ones(const std::vector<NoiseModel>& found) {
-  std::vector<NoiseModel> sure;
+std::vector<PictureNoise> sure_ones(const std::vector<PictureNoise>& found) {
+  std::vector<PictureNoise> sure;
   std::copy_if(found.begin(), found.end(), std::back_inserter(sure),
-               [](const NoiseModel& noise) { return noise.confidence == Confidence::kMeasured; });
+               [](const PictureNoise& noise) { return noise.confidence == Confidence::kMeasured; });
   return sure;
 }
 
 // Layers that moved by more than can be traced differ by their texture, which no noise of theirs
 // explains: it is hardly stronger than what the noisiest of those that are sure shows.
-double most_hidden(const std::vector<NoiseModel>& sure) {
+double most_hidden(const std::vector<PictureNoise>& sure) {
   constexpr double kFar = 2.0;
   float most = 0;
-  for (const NoiseModel& noise : sure) most = std::max(most, noise.sigma[0][0]);
+  for (const PictureNoise& noise : sure) most = std::max(most, noise.sigma[0][0]);
   return sure.empty() ? HUGE_VAL : kFar * most;
 }
 
@@ -117,22 +117,23 @@ bool show_same_noise(const std::vector<Sample>& samples, ThreadPool& pool) {
 
 }  // namespace
 
-double most_agreed(const std::vector<NoiseModel>& found) {
+double most_agreed(const std::vector<PictureNoise>& found) {
   constexpr float kMostOver = 1.5f, kAgree = 3.0f;  // 8-bit steps: as little as does no harm
   std::vector<float> luma;
-  for (const NoiseModel& noise : found) luma.push_back(noise.sigma[0][0]);
+  for (const PictureNoise& noise : found) luma.push_back(noise.sigma[0][0]);
   const auto middle = luma.begin() + static_cast<ptrdiff_t>((luma.size() - 1) / 2);
   std::nth_element(luma.begin(), middle, luma.end());
   return std::max(kMostOver * *middle, kAgree);
 }
 
-NoiseModel mean_noise(const std::vector<NoiseModel>& found, double most) {
-  NoiseModel mean;
+PictureNoise mean_noise(const std::vector<PictureNoise>& found, double most) {
+  PictureNoise mean;
   mean.channels = found.front().channels;
-  mean.toned = std::all_of(found.begin(), found.end(), [](const NoiseModel& n) { return n.toned; });
+  mean.toned =
+      std::all_of(found.begin(), found.end(), [](const PictureNoise& n) { return n.toned; });
   std::fill_n(mean.strength, kMaxChannels, 0.0f);
   int32_t count = 0, edited = 0, texture = 0, white[kMaxChannels] = {};
-  for (const NoiseModel& noise : found) {
+  for (const PictureNoise& noise : found) {
     mean.confidence = std::max(mean.confidence, noise.confidence);
     if (noise.sigma[0][0] > most) continue;
     ++count;
@@ -168,7 +169,7 @@ CornerGain common_gain(std::span<const ConstImage> layers, const std::vector<Sam
   for (size_t i = 0; i < layers.size() && 2 * (count + all - static_cast<float>(i)) > all; ++i) {
     const ConstImage& layer = layers[i];
     if (is_neutral(samples[i])) continue;
-    const NoiseModel noise =
+    const PictureNoise noise =
         estimate_cornered_noise(samples[i], {0, 0, layer.width, layer.height},
                                 picture_range({&layer, 1}), kind, pool, {callbacks.cancel, {}});
     if (noise.corners.enabled == 0 || !surely_white(noise)) continue;
@@ -201,7 +202,7 @@ uint32_t invisible_ones(const std::vector<Sample>& samples) {
   return bits == all ? 0 : bits;
 }
 
-void leave_out(uint32_t layers, std::vector<NoiseModel>& found, std::vector<Sample>& samples) {
+void leave_out(uint32_t layers, std::vector<PictureNoise>& found, std::vector<Sample>& samples) {
   for (size_t z = found.size(); z-- > 0;) {
     if ((layers >> z & 1) == 0) continue;
     found.erase(found.begin() + static_cast<ptrdiff_t>(z));
@@ -214,7 +215,7 @@ void leave_out(uint32_t layers, std::vector<NoiseModel>& found, std::vector<Samp
 NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, NoiseKind kind,
                                  ThreadPool& pool, const Callbacks& callbacks) {
   const int32_t tiles = std::max(kLeastTiles, kSampleTiles / static_cast<int32_t>(layers.size()));
-  std::vector<NoiseModel> found;
+  std::vector<PictureNoise> found;
   std::vector<Sample> samples;
   for (const ConstImage& layer : layers) {
     samples.push_back(take_sample(layer, pool, callbacks, tiles));
@@ -237,33 +238,33 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
   leave_out(invisible_ones(samples) | (all ? calm.bits(kStillCalm) : 0), found, samples);
   leave_out_mute(found, samples);
   double most = most_agreed(found);
-  const auto disagrees = [&](const NoiseModel& noise) { return noise.sigma[0][0] > most; };
+  const auto disagrees = [&](const PictureNoise& noise) { return noise.sigma[0][0] > most; };
   if (std::any_of(found.begin(), found.end(), disagrees)) {
     most = std::max(most, kMostOverLeft * std::sqrt(variance_left(samples, pool, callbacks)));
   }
-  NoiseModel mean = mean_noise(found, most);
-  const std::vector<NoiseModel> sure = sure_ones(found);
+  NoiseModel mean{mean_noise(found, most)};
+  const std::vector<PictureNoise> sure = sure_ones(found);
   const bool speaks = !sure.empty() && mean.confidence == Confidence::kUnsure &&
                       none_seems_clean(found) && show_same_noise(samples, pool);
-  const std::vector<NoiseModel>& those = speaks ? sure : found;
-  const NoiseModel witness = mean_noise(those, most_agreed(those));
+  const std::vector<PictureNoise>& those = speaks ? sure : found;
+  const PictureNoise witness = mean_noise(those, most_agreed(those));
   const bool mostly = 2 * sure.size() > found.size();
-  const NoiseModel of_most = mostly ? mean_noise(sure, most_agreed(sure)) : NoiseModel{};
+  const PictureNoise of_most = mostly ? mean_noise(sure, most_agreed(sure)) : PictureNoise{};
   measure_layers(samples,
                  {speaks ? &witness : nullptr, mostly ? &of_most : nullptr, most_hidden(sure)},
                  pool, callbacks, mean);
-  mean.lift = measure_lift(samples, {});
+  mean.stack.lift = measure_lift(samples, {});
   std::vector<MeasuredLayer> measured_alone;
   for (size_t i = 0; i < found.size(); ++i) {
     measured_alone.push_back({found[i], std::move(samples[i])});
   }
-  mean.alone = noise_of_each(std::move(measured_alone), kind, pool, callbacks, mean);
-  if (mean.alone.known) mean.confidence = Confidence::kMeasured;
+  mean.stack.alone = noise_of_each(std::move(measured_alone), kind, pool, callbacks, mean);
+  if (mean.stack.alone.known) mean.confidence = Confidence::kMeasured;
   tell_layers_apart(mean);
   mean.corners = corners;
-  const bool still = mean.still || mean.between.known;
-  mean.calm = calm.bits(still ? kStillCalm : kCalm);
-  if (still) mean.calm |= calm.bits_by_others(kStillCalm);
+  const bool still = mean.stack.still || mean.stack.between.known;
+  mean.stack.calm = calm.bits(still ? kStillCalm : kCalm);
+  if (still) mean.stack.calm |= calm.bits_by_others(kStillCalm);
   return mean;
 }
 

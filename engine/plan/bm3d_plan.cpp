@@ -142,7 +142,7 @@ constexpr double kGuide = 60.0;
 
 // BM3D alone is given so much strength against a camera's chroma noise that colours need the guide.
 float chroma_guide(const LevelRequest& request) {
-  const NoiseModel& noise = request.noise;
+  const PictureNoise& noise = request.noise;
   if (request.index == 0 || noise.channels != 3 || noise.white[1] || noise.white[2]) return 0;
   double squares = 0;
   for (int32_t c = 1; c < 3; ++c) squares += request.sigma[c] * request.sigma[c];

@@ -23,58 +23,60 @@ constexpr double kFollowedShare = 0.7;
 constexpr float kLeastFollowed = 2.9f;
 
 // Beyond the measured levels noise halves, as white noise does.
-double sigma_at(const NoiseModel& noise, int32_t level, int32_t channel) {
+double sigma_at(const PictureNoise& noise, int32_t level, int32_t channel) {
   const int32_t known = std::min(level, noise.levels - 1);
   return std::ldexp(noise.sigma[known][channel], known - level);
 }
 
 bool is_even(const NoiseModel& noise) {
-  return surely_white(noise) && noise.bend.enabled == 0 && !noise.alone.known;
+  return surely_white(noise) && noise.bend.enabled == 0 && !noise.stack.alone.known;
 }
 
 }  // namespace
 
 bool follows_motion(const NoiseModel& noise) {
-  const float sigma = noise.strengths.most() * std::ldexp(noise.sigma[0][0], noise.reduction);
-  return !noise.between.known && noise.confidence == Confidence::kMeasured &&
+  const float sigma = noise.stack.strengths.most() * std::ldexp(noise.sigma[0][0], noise.reduction);
+  return !noise.stack.between.known && noise.confidence == Confidence::kMeasured &&
          sigma >= kLeastFollowed;
 }
 
 LayerDifference told_apart_by(const NoiseModel& noise) {
-  LayerDifference apart = noise.between;
+  const StackNoise& stack = noise.stack;
+  LayerDifference apart = stack.between;
   // Noise whose tones are known says best itself what differs by more.
-  const bool told = noise.still && noise.told_tones > 0;
+  const bool told = stack.still && stack.told_tones > 0;
   if (apart.instead || (apart.known && !told)) return apart;
   for (int32_t l = 0; l < kFusionLevels; ++l) {
     for (int32_t c = 0; c < noise.channels; ++c) {
       apart.sigma[l][c] = static_cast<float>(sigma_at(noise, l, c));
     }
   }
-  std::copy_n(noise.layer_tones, kNoiseTones, apart.tones);
+  std::copy_n(stack.layer_tones, kNoiseTones, apart.tones);
   return apart;
 }
 
 FusionPlan make_fusion_plan(const Params& params, int32_t depth, int32_t channels,
                             const NoiseModel& noise) {
+  const StackNoise& stack = noise.stack;
   FusionPlan plan{};
   plan.channels = channels;
-  plan.depth = noise.between.known ? std::min(depth, noise.between.reach) : depth;
+  plan.depth = stack.between.known ? std::min(depth, stack.between.reach) : depth;
   const bool tried = params.method < kStackMethods;
-  if (tried && noise.apart[params.method]) plan.depth = 0;
+  if (tried && stack.apart[params.method]) plan.depth = 0;
   plan.valid = kAnyFinite;
   plan.corners = noise.corners;
   if (plan.corners.enabled != 0) plan.bend = enabled_bend({});
   plan.levels = kFusionLevels;
   plan.tone_scale = static_cast<float>(kNoiseTones / 256.0 / (channels == 3 ? std::sqrt(3.0) : 1));
-  const bool still = noise.still || noise.between.known;
+  const bool still = stack.still || stack.between.known;
   const LayerDifference apart = told_apart_by(noise);
   for (int32_t t = 0; t < kNoiseTones; ++t) plan.tones[t] = 1 / apart.tones[t];
   plan.follows =
-      follows_motion(noise) && plan.depth > 0 && !(tried && noise.unfollowed[params.method]);
-  if (plan.follows) plan.places = noise.places;
-  plan.strengths = noise.strengths;
+      follows_motion(noise) && plan.depth > 0 && !(tried && stack.unfollowed[params.method]);
+  if (plan.follows) plan.places = stack.places;
+  plan.strengths = stack.strengths;
   plan.followed_share = static_cast<float>(still || is_even(noise) ? 1 : kFollowedShare);
-  const double counted = still && !noise.between.in_sharpness ? kStillShare : 1;
+  const double counted = still && !stack.between.in_sharpness ? kStillShare : 1;
   for (int32_t c = 0; c < channels; ++c) {
     const int32_t from = std::min(c, noise.channels - 1);
     const double wanted = params.strength / 100 * (c == 0 ? params.luma : params.chroma) / 100;

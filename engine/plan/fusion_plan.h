@@ -80,10 +80,10 @@ struct FusionPlan {
   bool follows;           // follows_motion()
   float followed_share;   // of D, that counts where everything round a pixel moves as it does
   float motion_sigma[2];  // luma's noise at a half and a quarter of the resolution
-  LayerPlaces places;     // as in NoiseModel
+  LayerPlaces places;     // as in StackNoise
   LayerStrengths strengths;
 
-  // The variance of the noise in layer z of `layers`, divided by that of NoiseModel::sigma.
+  // The variance of the noise in layer z of `layers`, divided by that of PictureNoise::sigma.
   float variance(int32_t z, int32_t layers) const {
     const float strength = strengths.at(z, layers);
     return strength * strength;

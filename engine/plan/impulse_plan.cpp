@@ -57,7 +57,7 @@ ImpulseRule impulse_rule(ImpulseWay way, const PictureRange& range) {
   return rule;
 }
 
-ImpulseRule impulse_rule(const Params& params, const NoiseModel& noise) {
+ImpulseRule impulse_rule(const Params& params, const PictureNoise& noise) {
   auto way = static_cast<ImpulseWay>(params.impulse);
   if (way == ImpulseWay::kAuto) way = measured_way(noise.impulses);
   ImpulseRule rule = impulse_rule(way, noise.range);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/boundary/impulse_rule.h"
-#include "engine/noise/model.h"
+#include "engine/noise/picture_noise.h"
 #include "engine/params/params.h"
 
 namespace grainless {
@@ -14,6 +14,6 @@ ImpulseRule impulse_rule(ImpulseWay way, const PictureRange& range);
 
 // Of a picture and its noise. Nothing is replaced with strength 0, in luma with luma 0, in chroma
 // with chroma 0.
-ImpulseRule impulse_rule(const Params& params, const NoiseModel& noise);
+ImpulseRule impulse_rule(const Params& params, const PictureNoise& noise);
 
 }  // namespace grainless

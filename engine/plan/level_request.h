@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "engine/noise/model.h"
+#include "engine/noise/picture_noise.h"
 #include "engine/params/params.h"
 #include "match_scale.h"
 
@@ -18,7 +18,7 @@ struct LevelRequest {
   // In 8-bit steps, a channel: the noise as the method takes it, and what is to be removed of it.
   const double* measured;
   const double* sigma;
-  const NoiseModel& noise;
+  const PictureNoise& noise;
 
   // As fine as white noise allows: a coarser level's match values may be as many times less as it
   // has fewer pixels a side, since its noise is weaker by that. They smooth no more than the first
@@ -27,6 +27,6 @@ struct LevelRequest {
 };
 
 // Some channel's noise is not white.
-bool is_correlated(const NoiseModel& noise);
+bool is_correlated(const PictureNoise& noise);
 
 }  // namespace grainless

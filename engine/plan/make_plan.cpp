@@ -20,7 +20,8 @@ constexpr auto kWidest = static_cast<float>(kWidestValue);
 
 // Noise of a level as the method is to take it; beyond the measured levels it goes on as it did, or
 // halves.
-double level_sigma(const Params& params, const NoiseModel& noise, int32_t level, int32_t channel) {
+double level_sigma(const Params& params, const PictureNoise& noise, int32_t level,
+                   int32_t channel) {
   const MethodNoise& taken = method_row(params.method).noise;
   const double correlated = noise.white[channel] ? 1
                             : channel == 0       ? taken.correlated_luma
@@ -36,7 +37,7 @@ double level_sigma(const Params& params, const NoiseModel& noise, int32_t level,
 
 // Camera noise is low-frequency: quarter resolution still shows it. White noise needs one level;
 // high quality takes two where they gain.
-int32_t level_count(const Params& params, const NoiseModel& noise) {
+int32_t level_count(const Params& params, const PictureNoise& noise) {
   if (params.scales > 0) return params.scales;
   if (is_correlated(noise)) return 3;
   if (params.quality != static_cast<int32_t>(Quality::kHigh)) return 1;
@@ -52,7 +53,7 @@ double removed_sigma(const Params& params, double sigma, int32_t c) {
 
 // Returns how fine match values are: under 1, the span is too wide for them.
 double set_level(LevelPlan& level, int32_t index, const Params& given, const MatchSpan& span,
-                 int32_t channels, const NoiseModel& noise) {
+                 int32_t channels, const PictureNoise& noise) {
   double measured[kMaxChannels] = {}, sigma[kMaxChannels] = {};
   for (int32_t c = 0; c < channels; ++c) {
     measured[c] = level_sigma(given, noise, index, std::min(c, noise.channels - 1));
@@ -69,7 +70,7 @@ double set_level(LevelPlan& level, int32_t index, const Params& given, const Mat
 
 // Sets the levels. Returns the least fineness of any.
 double set_levels(Plan& plan, const Params& params, const MatchSpan& span,
-                  const NoiseModel& noise) {
+                  const PictureNoise& noise) {
   double fineness = 1;
   for (int32_t l = 0; l < plan.level_count; ++l) {
     plan.level[l] = {};
@@ -107,14 +108,14 @@ double LevelRequest::least_unit(double of_first_level) const {
   return std::ldexp(of_first_level, -index);
 }
 
-bool is_correlated(const NoiseModel& noise) {
+bool is_correlated(const PictureNoise& noise) {
   for (int32_t c = 0; c < noise.channels; ++c) {
     if (!noise.white[c] && noise.sigma[0][c] > 0) return true;
   }
   return false;
 }
 
-bool changes_nothing(const Params& params, const NoiseModel& noise) {
+bool changes_nothing(const Params& params, const PictureNoise& noise) {
   if (impulse_rule(params, noise).enabled != 0) return false;
   for (int32_t c = 0; c < noise.channels; ++c) {
     const bool given_back = c == 0 && params.detail >= 100;
@@ -138,8 +139,8 @@ Params audible_params(const Params& params, const double* sigma, int32_t channel
   return result;
 }
 
-Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& measured) {
-  const NoiseModel noise = toned_noise(params, measured);
+Plan make_plan(const Params& params, PixelFormat format, const PictureNoise& measured) {
+  const PictureNoise noise = toned_noise(params, measured);
   Plan plan{};
   plan.method = params.method;
   plan.format = format;

@@ -5,14 +5,14 @@
 #include <cstdint>
 
 #include "engine/boundary/plan.h"
-#include "engine/noise/model.h"
+#include "engine/noise/picture_noise.h"
 #include "engine/params/params.h"
 
 namespace grainless {
 
 // True when nothing would be removed: with strength, luma and chroma all sigmas of the picture
 // itself are under kLeastSigma, and no impulses are looked for.
-bool changes_nothing(const Params& params, const NoiseModel& noise);
+bool changes_nothing(const Params& params, const PictureNoise& noise);
 
 // The parameters for noise of those sigmas, a channel each: strength, luma or chroma is 0 where it
 // would leave less than kLeastSigma of them.
@@ -21,7 +21,7 @@ Params audible_params(const Params& params, const double* sigma, int32_t channel
 // The sigma of measured is used times its strength and the parameters strength, luma, chroma, and
 // shadows and highlights (toned_noise.h). What is under kLeastSigma then, a level or a channel of
 // one, is copied. params must be valid.
-Plan make_plan(const Params& params, PixelFormat format, const NoiseModel& measured);
+Plan make_plan(const Params& params, PixelFormat format, const PictureNoise& measured);
 
 // Sets plan.bend, without which there are no plan.corners, and plan.hidden, the planes of the bent
 // range.mean.

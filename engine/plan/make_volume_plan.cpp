@@ -21,7 +21,7 @@ VolumePlan make_volume_plan(const Params& params, int32_t depth, int32_t channel
   double measured[kMaxChannels] = {};
   // One sigma for tones of different noise: that of where most of the noise is. The flattest
   // blocks' alone leaves the noisier tones as they are.
-  for (int32_t c = 0; c < channels; ++c) measured[c] = noise.sigma[0][c] * noise.unevenness;
+  for (int32_t c = 0; c < channels; ++c) measured[c] = noise.sigma[0][c] * noise.stack.unevenness;
   const MatchSpan span = match_span(noise);
   const double sigma = measured[0] * params.strength / 100 / span.unit;
   nlm.patch = params.patch != 0 ? params.patch : sigma <= kLargePatch ? 3 : 5;

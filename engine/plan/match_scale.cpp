@@ -32,7 +32,7 @@ MatchSpan MatchSpan::cut_to(double half, double middle) const {
   return {usual, centre - half, centre + half, unit};
 }
 
-MatchSpan match_span(const NoiseModel& noise) {
+MatchSpan match_span(const PictureNoise& noise) {
   const PictureRange& range = noise.range;
   if (range.is_usual()) return {};
   const double width = double{range.high} - range.low;
@@ -77,7 +77,7 @@ double set_match_planes(MatchCurve* curve, const MatchSpan& span, double unit, d
   return unit;
 }
 
-int32_t compared_channels(const NoiseModel& noise, int32_t channels) {
+int32_t compared_channels(const PictureNoise& noise, int32_t channels) {
   return noise.toned ? 1 : channels;
 }
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "engine/boundary/pixels.h"
-#include "engine/noise/model.h"
+#include "engine/noise/picture_noise.h"
 
 namespace grainless {
 
@@ -38,7 +38,7 @@ struct MatchSpan {
 };
 
 // The span of a picture: its range, and some more for what noise and details add.
-MatchSpan match_span(const NoiseModel& noise);
+MatchSpan match_span(const PictureNoise& noise);
 
 // Which colour values take part. Those of a usual picture may be as far outside as its curve
 // distinguishes: from 4 times white below black to 5 times white.
@@ -61,7 +61,7 @@ double set_match_planes(MatchCurve* curve, const MatchSpan& span, double unit, d
                         const double* noise, int32_t channels, int32_t compared);
 
 // The number of channels that are compared: all, or luma alone where chroma follows from it.
-int32_t compared_channels(const NoiseModel& noise, int32_t channels);
+int32_t compared_channels(const PictureNoise& noise, int32_t channels);
 
 // How many channels have noise, at least 1. Distances over the others are 0, as over the chroma of
 // a black-and-white picture.

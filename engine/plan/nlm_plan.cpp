@@ -76,7 +76,7 @@ int32_t nlm_patch(double sigma, bool colour, bool patchwise) {
 Params params_for_correlated(const LevelRequest& request) {
   constexpr double kLuma = 1.25, kChroma = 2.2, kMostChroma = 28, kMostGrain = 2.15;
   constexpr double kOfTexture = 0.4;
-  const NoiseModel& noise = request.noise;
+  const PictureNoise& noise = request.noise;
   Params result = request.params;
   if (noise.like_grain) {
     result.strength *= std::min(1.0, kMostGrain / noise.sigma[0][0]);
@@ -93,7 +93,7 @@ Params params_for_correlated(const LevelRequest& request) {
 
 // What was white when the picture was straightened or resized is taken as white noise on each
 // level.
-NlmNoise kind_of(const NoiseModel& noise) {
+NlmNoise kind_of(const PictureNoise& noise) {
   return is_correlated(noise) && !noise.was_white ? NlmNoise::kCorrelated : NlmNoise::kWhite;
 }
 

@@ -46,10 +46,11 @@ double between(double from, double to, double part) {
 }  // namespace
 
 bool fuses_stack(const Params& params, const NoiseModel& noise) {
-  if (method_row(params.method).stack == StackWay::kFusion || noise.between.known) return true;
-  if (noise.corners.enabled != 0 || noise.lone || noise.strengths.count > 0) return true;
-  if (noise.nlm_way != NlmWay::kUntold) return noise.nlm_way == NlmWay::kAverage;
-  const bool measured = params.auto_sigma || noise.between.instead;
+  const StackNoise& stack = noise.stack;
+  if (method_row(params.method).stack == StackWay::kFusion || stack.between.known) return true;
+  if (noise.corners.enabled != 0 || noise.lone || stack.strengths.count > 0) return true;
+  if (stack.nlm_way != NlmWay::kUntold) return stack.nlm_way == NlmWay::kAverage;
+  const bool measured = params.auto_sigma || stack.between.instead;
   const bool surely_measured = measured && noise.confidence == Confidence::kMeasured;
   return noise.channels > 1 && surely_measured;
 }
@@ -59,24 +60,27 @@ NoiseModel asked_noise(const Params& params, const NoiseModel& measured) {
   NoiseModel noise = white_noise(measured.channels, static_cast<float>(params.sigma));
   noise.range = measured.range;
   const bool shown = measured.confidence == Confidence::kMeasured && measured.sigma[0][0] > 0;
-  if (params.sigma <= 0 || !(shown || measured.still || measured.between.known)) return noise;
-  noise.between = told_apart_by(measured);
-  noise.between.instead = true;
-  for (auto& level : noise.between.sigma) {
-    for (float& sigma : level) sigma *= usual_strength(measured.strengths);
+  const StackNoise& found = measured.stack;
+  if (params.sigma <= 0 || !(shown || found.still || found.between.known)) return noise;
+  LayerDifference between = told_apart_by(measured);
+  between.instead = true;
+  for (auto& level : between.sigma) {
+    for (float& sigma : level) sigma *= usual_strength(found.strengths);
   }
   for (int32_t c = 0; c < noise.channels; ++c) {
-    const double differ = noise.between.sigma[0][c];
+    const double differ = between.sigma[0][c];
     const double most = kMostExplained * params.sigma;
-    noise.between.share[c] = static_cast<float>(differ > most ? most / differ : 1.0);
+    between.share[c] = static_cast<float>(differ > most ? most / differ : 1.0);
   }
-  noise.still = measured.still;
   noise.corners = measured.corners;
-  noise.nlm_way = measured.nlm_way;
-  std::copy_n(measured.apart, kStackMethods, noise.apart);
-  std::copy_n(measured.unfollowed, kStackMethods, noise.unfollowed);
-  std::copy_n(measured.means, kStackMethods, noise.means);
-  noise.places = measured.places;
+  StackNoise& asked = noise.stack;
+  asked.between = between;
+  asked.still = found.still;
+  asked.nlm_way = found.nlm_way;
+  std::copy_n(found.apart, kStackMethods, asked.apart);
+  std::copy_n(found.unfollowed, kStackMethods, asked.unfollowed);
+  std::copy_n(found.means, kStackMethods, asked.means);
+  asked.places = found.places;
   return noise;
 }
 
@@ -95,7 +99,7 @@ StackPlan make_stack_plan(const Params& params, int32_t depth, int32_t channels,
       stack.halo = std::max(stack.halo, left_plan(stack, run_count(i, layers, layers)).halo);
     }
   }
-  const LayerStrengths& strengths = noise.strengths;
+  const LayerStrengths& strengths = noise.stack.strengths;
   for (int32_t z = 0; z < strengths.count; ++z) {
     const double worth = stack.fusion.worth(z, strengths.count);
     const int32_t layers = worth_layers(2 * depth + 1, worth);
@@ -127,12 +131,14 @@ double run_count(int32_t run, int32_t layers, double worth) {
   return run >= last ? 1.0 : std::pow(worth, 1.0 - static_cast<double>(run) / last);
 }
 
-NoiseModel left_noise(const StackPlan& stack, double count, double strength) {
-  NoiseModel left = evened_noise(stack.noise);
+PictureNoise left_noise(const StackPlan& stack, double count, double strength) {
+  const NoiseModel even = evened_noise(stack.noise);
+  const PictureNoise& picture = even;
+  PictureNoise left = picture;
   left.corners = {};  // the mean is over them
   for (int32_t c = 0; c < left.channels; ++c) {
-    const double sigma =
-        strength * fused_sigma(stack.fusion.taken[c], count) * (count > 1 ? left.unevenness : 1);
+    const double sigma = strength * fused_sigma(stack.fusion.taken[c], count) *
+                         (count > 1 ? even.stack.unevenness : 1);
     for (int32_t l = 0; l < left.levels; ++l) {
       left.sigma[l][c] = static_cast<float>(left.sigma[l][c] * sigma);
     }
@@ -144,12 +150,12 @@ Plan left_plan(const StackPlan& stack, double count, double strength) {
   return make_plan(stack.params, averaged_format(stack), left_noise(stack, count, strength));
 }
 
-Plan lone_plan(const StackPlan& stack, PixelFormat format, const NoiseModel& lone) {
+Plan lone_plan(const StackPlan& stack, PixelFormat format, const PictureNoise& lone) {
   return make_plan(stack.params, format, lone);
 }
 
 float share_of_noise(const StackPlan& stack, double count, int32_t channel) {
-  const MeanShares& means = stack.noise.means[stack.params.method];
+  const MeanShares& means = stack.noise.stack.means[stack.params.method];
   if (means.layers < 2) return 1;
   const double octaves = std::log2(std::max(1.0, count)), all = std::log2(means.layers);
   const double of_two = between(means.of_one[channel], means.of_two[channel], octaves);

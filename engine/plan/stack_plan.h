@@ -49,13 +49,13 @@ double run_count(int32_t run, int32_t layers, double worth);
 
 // For the mean of `count` independent layers whose noise is `strength` times the stack's: the noise
 // that is left in it, and the plan of the picture filter for that.
-NoiseModel left_noise(const StackPlan& stack, double count, double strength = 1);
+PictureNoise left_noise(const StackPlan& stack, double count, double strength = 1);
 Plan left_plan(const StackPlan& stack, double count, double strength = 1);
 
 // The plan of a layer that is denoised as a picture of its own.
-Plan lone_plan(const StackPlan& stack, PixelFormat format, const NoiseModel& lone);
+Plan lone_plan(const StackPlan& stack, PixelFormat format, const PictureNoise& lone);
 
-// Which share of what the filter would remove from such a mean is removed (NoiseModel::means).
+// Which share of what the filter would remove from such a mean is removed (StackNoise::means).
 float share_of_noise(const StackPlan& stack, double count, int32_t channel);
 
 }  // namespace grainless

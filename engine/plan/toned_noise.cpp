@@ -28,7 +28,7 @@ ToneBend enabled_bend(const ToneBend& bend) {
   return result;
 }
 
-NoiseModel toned_noise(const Params& params, const NoiseModel& noise) {
+PictureNoise toned_noise(const Params& params, const PictureNoise& noise) {
   if (!has_tone_strength(params)) return noise;
   const ToneBend before = enabled_bend(noise.bend);
   double to[kBendSegments + 1] = {};
@@ -37,7 +37,7 @@ NoiseModel toned_noise(const Params& params, const NoiseModel& noise) {
   }
   // Noise that is even in colours bent before is `scale` times as strong, and even, after.
   const double scale = 255 / to[kBendSegments];
-  NoiseModel toned = noise;
+  PictureNoise toned = noise;
   toned.bend.enabled = 1;
   for (int32_t i = 0; i <= kBendSegments; ++i) {
     toned.bend.to[i] = static_cast<float>(scale * to[i]);

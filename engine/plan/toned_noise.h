@@ -2,7 +2,7 @@
 // The parameters `shadows` and `highlights`, as noise that depends on brightness.
 #pragma once
 
-#include "engine/noise/model.h"
+#include "engine/noise/picture_noise.h"
 #include "engine/params/params.h"
 
 namespace grainless {
@@ -13,6 +13,6 @@ ToneBend enabled_bend(const ToneBend& bend);
 // The noise as it is to be removed: times tone_strength() at every brightness. Its curve makes that
 // even (ToneBend), on top of what the noise's own does; sigma and the range are those of colours
 // bent by both. Without a tone's strength the noise is the given one.
-NoiseModel toned_noise(const Params& params, const NoiseModel& noise);
+PictureNoise toned_noise(const Params& params, const PictureNoise& noise);
 
 }  // namespace grainless

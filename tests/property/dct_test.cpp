@@ -8,6 +8,7 @@
 #include <random>
 
 #include "engine/cpu/dct/dct.h"
+#include "engine/noise/model.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/reference_dct.h"
 

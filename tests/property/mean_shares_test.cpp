@@ -111,8 +111,8 @@ double psnr_of_mean(const std::vector<TestImage>& layers, const TestImage& truth
 
 TEST(MeanShares, WhatNonLocalMeansTakesOutOfTextureIsNotNoise) {
   const NoiseModel noise = measured(burst(gravel(8, 2), 6, 2));
-  ASSERT_TRUE(noise.between.known);
-  const MeanShares& means = noise.means[static_cast<int32_t>(Method::kNlm)];
+  ASSERT_TRUE(noise.stack.between.known);
+  const MeanShares& means = noise.stack.means[static_cast<int32_t>(Method::kNlm)];
   EXPECT_EQ(means.layers, 6);
   for (int32_t c = 0; c < 3; ++c) {
     EXPECT_LT(means.of_one[c], 0.8) << c;
@@ -123,7 +123,7 @@ TEST(MeanShares, WhatNonLocalMeansTakesOutOfTextureIsNotNoise) {
 
 TEST(MeanShares, WhatIsTakenOutOfPlainAreasIsNoise) {
   const NoiseModel noise = measured(burst(flat(kColour), 6, 1));
-  for (const MeanShares& means : noise.means) {
+  for (const MeanShares& means : noise.stack.means) {
     EXPECT_EQ(means.layers, 6);
     for (int32_t c = 0; c < 3; ++c) {
       EXPECT_GT(means.of_one[c], 0.9) << c;
@@ -136,7 +136,7 @@ TEST(MeanShares, WhatIsTakenOutOfPlainAreasIsNoise) {
 TEST(MeanShares, AreNotToldByLayersThatRepeatOthers) {
   std::vector<TestImage> layers = burst(gravel(8, 2), 6, 2);
   for (size_t z = 1; z < layers.size(); z += 2) layers[z] = layers[z - 1];
-  for (const MeanShares& means : measured(layers).means) EXPECT_EQ(means.layers, 0);
+  for (const MeanShares& means : measured(layers).stack.means) EXPECT_EQ(means.layers, 0);
 }
 
 TEST(MeanShares, ABurstOfTextureIsNoWorseThanItsPlainMean) {
@@ -153,7 +153,7 @@ TEST(MeanShares, ABurstOfTextureIsNoWorseThanItsPlainMean) {
 
 TEST(MeanShares, LieBetweenThoseThatWereMeasured) {
   NoiseModel noise = white_noise(3, 5);
-  noise.means[1] = {8, {0.8f, 1, 1}, {0.6f, 1, 1}, {0.2f, 1, 1}};
+  noise.stack.means[1] = {8, {0.8f, 1, 1}, {0.6f, 1, 1}, {0.2f, 1, 1}};
   const StackPlan stack = make_stack_plan(automatic(Method::kNlm), 7, 3, noise);
   EXPECT_FLOAT_EQ(share_of_noise(stack, 1, 0), 0.8f);
   EXPECT_FLOAT_EQ(share_of_noise(stack, std::sqrt(2.0), 0), 0.7f);
@@ -183,7 +183,7 @@ TEST(StackWays, NonLocalMeansAveragesWhatACameraShows) {
   }
   EXPECT_TRUE(fuses([](Params&, NoiseModel& noise) {
     noise = white_noise(1, 5);
-    noise.between.known = true;
+    noise.stack.between.known = true;
   }));
   EXPECT_TRUE(fuses([](Params& own, NoiseModel&) {
     own.method = static_cast<int32_t>(Method::kBm3d);

@@ -11,6 +11,7 @@
 #include "engine/boundary/status.h"
 #include "engine/cpu/nlm/kernel.h"
 #include "engine/cpu/nlm/nlm.h"
+#include "engine/noise/model.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/answer_time.h"
 #include "tests/support/instruction_sets.h"

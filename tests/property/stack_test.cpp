@@ -216,8 +216,8 @@ TEST(Stack, WhatSomeLayersShowIsNotTakenForOthers) {
   NoiseModel noise, all;
   ASSERT_TRUE(engine.volume_noise({}, kCount, views(chosen), {}, noise, nullptr).ok());
   EXPECT_EQ(noise.lone, nullptr);
-  EXPECT_EQ(noise.strengths.count, 0);
-  EXPECT_EQ(noise.places.count, 0);
+  EXPECT_EQ(noise.stack.strengths.count, 0);
+  EXPECT_EQ(noise.stack.places.count, 0);
   ASSERT_TRUE(engine.volume_noise({}, views(chosen), {}, all, nullptr).ok());
   EXPECT_NE(all.lone, nullptr) << "where there are no others";
 }
@@ -379,8 +379,8 @@ void expect_parts_have_the_bits_of_the_whole(PixelFormat format,
   Params params = stack_params();
   params.detail = 20;
   NoiseModel noise = white_noise(format.colours(), kSigma);
-  noise.places = {static_cast<int32_t>(places.size()), width, height, 520, {}};
-  std::copy(places.begin(), places.end(), noise.places.of);
+  noise.stack.places = {static_cast<int32_t>(places.size()), width, height, 520, {}};
+  std::copy(places.begin(), places.end(), noise.stack.places.of);
   noise.levels = 3;
   for (int32_t c = 0; c < noise.channels; ++c) {
     noise.sigma[1][c] = 0.6f * kSigma;
@@ -515,11 +515,11 @@ TEST(Stack, TheNoiseOfEachToneIsMeasured) {
   Params params;
   NoiseModel noise;
   ASSERT_TRUE(engine.volume_noise(params, views(layers), {}, noise, nullptr).ok());
-  const double dark = noise.sigma[0][0] * std::sqrt(noise.tones[4]);
-  const double bright = noise.sigma[0][0] * std::sqrt(noise.tones[11]);
+  const double dark = noise.sigma[0][0] * std::sqrt(noise.stack.tones[4]);
+  const double bright = noise.sigma[0][0] * std::sqrt(noise.stack.tones[11]);
   EXPECT_NEAR(dark, 12, 1.5);
   EXPECT_NEAR(bright, 6, 1);
-  EXPECT_GT(noise.unevenness, 1.2);
+  EXPECT_GT(noise.stack.unevenness, 1.2);
 }
 
 // Of either method, and automatic.

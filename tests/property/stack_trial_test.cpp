@@ -136,7 +136,7 @@ double psnr_of(const Stack& stack, const NoiseModel& noise, const Params& params
 }
 
 double psnr_by(const Stack& stack, NoiseModel noise, NlmWay way) {
-  noise.nlm_way = way;
+  noise.stack.nlm_way = way;
   noise.lone = nullptr;
   return psnr_of(stack, noise);
 }
@@ -159,7 +159,7 @@ TEST(StackTrial, DifferentPicturesAreNotSearchedTogether) {
   for (const int32_t channels : {1, 3}) {
     const Stack stack = slides(channels, 4);
     const NoiseModel noise = measured(stack);
-    EXPECT_EQ(noise.nlm_way, NlmWay::kAverage) << channels;
+    EXPECT_EQ(noise.stack.nlm_way, NlmWay::kAverage) << channels;
     EXPECT_GT(psnr_of(stack, noise), psnr_alone(stack) - 0.1) << channels;
     EXPECT_LT(psnr_by(stack, noise, NlmWay::kSearch), psnr_alone(stack) - 0.3) << channels;
   }
@@ -171,9 +171,9 @@ double best_psnr(const Stack& stack, NoiseModel noise, const Params& params) {
   for (const bool apart : {false, true}) {
     for (const bool unfollowed : {false, true}) {
       for (const NlmWay way : {NlmWay::kAverage, NlmWay::kSearch}) {
-        std::fill_n(noise.apart, kStackMethods, apart);
-        std::fill_n(noise.unfollowed, kStackMethods, unfollowed);
-        noise.nlm_way = way;
+        std::fill_n(noise.stack.apart, kStackMethods, apart);
+        std::fill_n(noise.stack.unfollowed, kStackMethods, unfollowed);
+        noise.stack.nlm_way = way;
         best = std::max(best, psnr_of(stack, noise, params));
       }
     }
@@ -184,8 +184,8 @@ double best_psnr(const Stack& stack, NoiseModel noise, const Params& params) {
 TEST(StackTrial, WhatMovesIsSearchedWhereThatIsBetter) {
   const Stack grey = scattered(1, 5);
   const NoiseModel noise = measured(grey);
-  ASSERT_FALSE(noise.between.known);
-  EXPECT_EQ(noise.nlm_way, NlmWay::kSearch);
+  ASSERT_FALSE(noise.stack.between.known);
+  EXPECT_EQ(noise.stack.nlm_way, NlmWay::kSearch);
   EXPECT_GT(psnr_of(grey, noise), psnr_by(grey, noise, NlmWay::kAverage) + 0.2);
   const Stack colour = scattered(3, 5);
   EXPECT_GT(psnr_of(colour, measured(colour)),
@@ -197,10 +197,10 @@ TEST(StackTrial, WhatMovesTogetherIsFollowed) {
     const Stack stack = pan(channels, 5);
     const NoiseModel noise = measured(stack);
     NoiseModel unfollowed = noise;
-    std::fill_n(unfollowed.unfollowed, kStackMethods, true);
-    ASSERT_FALSE(noise.between.known);
-    EXPECT_EQ(noise.nlm_way, NlmWay::kAverage) << channels;
-    EXPECT_FALSE(noise.unfollowed[static_cast<int32_t>(Method::kNlm)]);
+    std::fill_n(unfollowed.stack.unfollowed, kStackMethods, true);
+    ASSERT_FALSE(noise.stack.between.known);
+    EXPECT_EQ(noise.stack.nlm_way, NlmWay::kAverage) << channels;
+    EXPECT_FALSE(noise.stack.unfollowed[static_cast<int32_t>(Method::kNlm)]);
     EXPECT_GT(psnr_of(stack, noise), psnr_by(stack, noise, NlmWay::kSearch) + 0.2) << channels;
     EXPECT_GT(psnr_of(stack, noise), psnr_of(stack, unfollowed) + 1) << channels;
   }
@@ -238,9 +238,9 @@ TEST(StackTrial, WhatNoiseHidesIsNotAveragedWhereThatBlurs) {
       params.method = static_cast<int32_t>(method);
       const NoiseModel noise = measured(stack);
       NoiseModel blurred = noise;
-      std::fill_n(blurred.apart, kStackMethods, false);
-      std::fill_n(blurred.unfollowed, kStackMethods, true);
-      blurred.nlm_way = NlmWay::kAverage;
+      std::fill_n(blurred.stack.apart, kStackMethods, false);
+      std::fill_n(blurred.stack.unfollowed, kStackMethods, true);
+      blurred.stack.nlm_way = NlmWay::kAverage;
       const double found = psnr_of(stack, noise, params);
       EXPECT_GT(found, psnr_of(stack, blurred, params) + (against ? 0.3 : 1.0)) << against;
       EXPECT_GT(found, best_psnr(stack, noise, params) - 0.15) << against;
@@ -253,9 +253,9 @@ TEST(StackTrial, SmallAndLargeStacksAreTried) {
   Stack two;
   two.add(scene(1, 1));
   two.add(scene(1, 2));
-  EXPECT_NE(measured(two).nlm_way, NlmWay::kUntold);
-  EXPECT_NE(measured(slides(1, 31)).nlm_way, NlmWay::kUntold);
-  EXPECT_EQ(measured(slides(1, 32)).nlm_way, NlmWay::kUntold);  // some layers may be missing
+  EXPECT_NE(measured(two).stack.nlm_way, NlmWay::kUntold);
+  EXPECT_NE(measured(slides(1, 31)).stack.nlm_way, NlmWay::kUntold);
+  EXPECT_EQ(measured(slides(1, 32)).stack.nlm_way, NlmWay::kUntold);  // some layers may be missing
 }
 
 TEST(StackTrial, NothingIsTriedWhereNoiseIsNotKnown) {
@@ -271,17 +271,17 @@ TEST(StackTrial, NothingIsTriedWhereNoiseIsNotKnown) {
           ++runs;
         },
         noise);
-    EXPECT_EQ(runs > 0, noise.nlm_way != NlmWay::kUntold);
-    return noise.nlm_way;
+    EXPECT_EQ(runs > 0, noise.stack.nlm_way != NlmWay::kUntold);
+    return noise.stack.nlm_way;
   };
   const std::vector<ConstImage> layers = stack.views();
   const NlmWay untold = NlmWay::kUntold;
   EXPECT_NE(way_of(layers, [](NoiseModel&) {}), untold);
   EXPECT_EQ(way_of({layers[0]}, [](NoiseModel&) {}), untold);
   EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.white[1] = false; }), untold);
-  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.unevenness = 1.2f; }), untold);
-  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.alone.known = true; }), untold);
-  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.between.known = true; }), untold);
+  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.stack.unevenness = 1.2f; }), untold);
+  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.stack.alone.known = true; }), untold);
+  EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.stack.between.known = true; }), untold);
   EXPECT_EQ(way_of(layers, [](NoiseModel& noise) { noise.toned = true; }), untold);
   for (const Confidence other : {Confidence::kLittle, Confidence::kUnsure, Confidence::kTooSmall}) {
     EXPECT_EQ(way_of(layers, [&](NoiseModel& noise) { noise.confidence = other; }), untold);
@@ -315,8 +315,8 @@ TEST(StackTrial, CoarseNoiseTakesNoLayersApart) {
         },
         noise);
     EXPECT_GT(runs, 0);
-    EXPECT_EQ(noise.apart[0], left == 0.5f);
-    EXPECT_EQ(noise.apart[1], left == 0.5f);
+    EXPECT_EQ(noise.stack.apart[0], left == 0.5f);
+    EXPECT_EQ(noise.stack.apart[1], left == 0.5f);
   }
 }
 
@@ -324,11 +324,11 @@ TEST(StackTrial, NonLocalMeansGoesTheWayThatWasFound) {
   const Params params = automatic();
   for (const int32_t channels : {1, 3}) {
     NoiseModel noise = white_noise(channels, kSigma);
-    noise.nlm_way = NlmWay::kAverage;
+    noise.stack.nlm_way = NlmWay::kAverage;
     EXPECT_TRUE(fuses_stack(params, noise));
-    noise.nlm_way = NlmWay::kSearch;
+    noise.stack.nlm_way = NlmWay::kSearch;
     EXPECT_FALSE(fuses_stack(params, noise));
-    noise.between.known = true;
+    noise.stack.between.known = true;
     EXPECT_TRUE(fuses_stack(params, noise));
   }
 }
@@ -339,7 +339,7 @@ TEST(StackTrial, ThreadsDoNotMatter) {
     NoiseModel noise;
     Engine own({"", threads});
     EXPECT_TRUE(own.volume_noise(automatic(), stack.views(), {}, noise, nullptr).ok());
-    return noise.nlm_way;
+    return noise.stack.nlm_way;
   };
   EXPECT_EQ(way(1), way(3));
 }
@@ -428,8 +428,8 @@ TEST(BracketedLayers, ASceneIsKnownAgain) {
   EXPECT_FALSE(same(one, noisy(scene(1, 2), 2)));
 }
 
-NoiseModel told(Confidence confidence, float sigma) {
-  NoiseModel noise;
+PictureNoise told(Confidence confidence, float sigma) {
+  PictureNoise noise;
   noise.channels = 1;
   noise.confidence = confidence;
   noise.sigma[0][0] = sigma;
@@ -440,11 +440,11 @@ NoiseModel told(Confidence confidence, float sigma) {
 TEST(BracketedLayers, TheMuteAreLeftOutOfWhatIsSurelyTold) {
   ThreadPool pool(1);
   const TestImage one = noisy(scene(1, 1), 1);
-  const NoiseModel sure = told(Confidence::kMeasured, kSigma);
-  const NoiseModel unsure = told(Confidence::kUnsure, kSigma);
-  const NoiseModel mute = told(Confidence::kTooSmall, 0);
-  const auto left = [&](const std::vector<NoiseModel>& models, const TestImage& last) {
-    std::vector<NoiseModel> found = models;
+  const PictureNoise sure = told(Confidence::kMeasured, kSigma);
+  const PictureNoise unsure = told(Confidence::kUnsure, kSigma);
+  const PictureNoise mute = told(Confidence::kTooSmall, 0);
+  const auto left = [&](const std::vector<PictureNoise>& models, const TestImage& last) {
+    std::vector<PictureNoise> found = models;
     std::vector<Sample> samples(found.size(), take_sample(one.view(), pool, {}));
     samples.back() = take_sample(last.view(), pool, {});
     leave_out_mute(found, samples);

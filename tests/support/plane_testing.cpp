@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/noise/model.h"
 #include "engine/plan/make_plan.h"
 
 namespace grainless::test {

@@ -42,27 +42,27 @@ NoiseModel noise_of(const std::vector<float>& sigma, bool all,
 
 TEST(LayerStrengths, AreFoundWhereLayersDifferInNoise) {
   const NoiseModel noise = noise_of({6, 12, 24}, true);
-  ASSERT_EQ(noise.strengths.count, 3);
+  ASSERT_EQ(noise.stack.strengths.count, 3);
   EXPECT_EQ(noise.confidence, Confidence::kMeasured);
   for (int32_t z = 0; z < 3; ++z) {
-    EXPECT_NEAR(noise.strengths.of[z] * noise.sigma[0][0], 6 << z, 0.06 * (6 << z)) << z;
+    EXPECT_NEAR(noise.stack.strengths.of[z] * noise.sigma[0][0], 6 << z, 0.06 * (6 << z)) << z;
   }
   EXPECT_NEAR(noise.sigma[0][0], std::sqrt(3 / (1 / 36.0 + 1 / 144.0 + 1 / 576.0)), 0.5);
-  EXPECT_EQ(noise_of({6, 12, 24}, false).strengths.count, 0) << "of some layers alone";
-  EXPECT_EQ(noise_of({9, 10, 9}, true).strengths.count, 0);
+  EXPECT_EQ(noise_of({6, 12, 24}, false).stack.strengths.count, 0) << "of some layers alone";
+  EXPECT_EQ(noise_of({9, 10, 9}, true).stack.strengths.count, 0);
 }
 
 // A sigma that is given is all layers': what they differ by tells them apart.
 TEST(LayerStrengths, DoNotCountForAGivenSigma) {
   NoiseModel measured = white_noise(1, 6);
-  measured.strengths = {2, {0.5f, 2}};
+  measured.stack.strengths = {2, {0.5f, 2}};
   Params params;
   params.auto_sigma = false;
   params.sigma = 5;
   const NoiseModel asked = asked_noise(params, measured);
-  EXPECT_EQ(asked.strengths.count, 0);
+  EXPECT_EQ(asked.stack.strengths.count, 0);
   EXPECT_EQ(asked.sigma[0][0], 5);
-  EXPECT_NEAR(asked.between.sigma[0][0], 6 * std::sqrt(4.25 / 2), 1e-4);
+  EXPECT_NEAR(asked.stack.between.sigma[0][0], 6 * std::sqrt(4.25 / 2), 1e-4);
 }
 
 // An empty layer, or one of writing, says nothing, and the others keep their places.
@@ -72,7 +72,7 @@ TEST(LayerStrengths, AreFoundBesideALayerThatShowsNothing) {
        {std::vector<float>{kEmpty, 20, 20, 3, 20}, std::vector<float>{20, 20, kEmpty, 20, 3}}) {
     const NoiseModel noise = noise_of(sigma, true, kVisible);
     const auto count = static_cast<int32_t>(sigma.size());
-    ASSERT_EQ(noise.strengths.count, count);
+    ASSERT_EQ(noise.stack.strengths.count, count);
     for (int32_t z = 0; z < count; ++z) {
       if (sigma[z] == kEmpty) continue;
       EXPECT_NEAR(noise_of_layer(noise, z, count).sigma[0][0], sigma[z], 0.1 * sigma[z] + 0.3) << z;
@@ -80,8 +80,8 @@ TEST(LayerStrengths, AreFoundBesideALayerThatShowsNothing) {
   }
 }
 
-NoiseModel found(float luma, float chroma, Confidence confidence) {
-  NoiseModel noise = white_noise(3, luma);
+PictureNoise found(float luma, float chroma, Confidence confidence) {
+  PictureNoise noise = white_noise(3, luma);
   noise.sigma[0][1] = noise.sigma[0][2] = chroma;
   noise.confidence = confidence;
   return noise;
@@ -100,9 +100,9 @@ TEST(LayerStrengths, ColoursAreThoseOfTheNoisiestLayers) {
 TEST(LayerStrengths, MotionHidesInTheNoisiestLayersNoise) {
   NoiseModel noise = white_noise(3, 2);
   EXPECT_FALSE(follows_motion(noise));
-  noise.strengths = {3, {5, 5, 0.5f}};
+  noise.stack.strengths = {3, {5, 5, 0.5f}};
   EXPECT_TRUE(follows_motion(noise));
-  noise.strengths = {3, {1.2f, 1.2f, 0.9f}};
+  noise.stack.strengths = {3, {1.2f, 1.2f, 0.9f}};
   EXPECT_FALSE(follows_motion(noise));
 }
 
@@ -110,7 +110,7 @@ TEST(LayerStrengths, MotionHidesInTheNoisiestLayersNoise) {
 CalmLayers layers_with(const std::vector<TestImage>& layers, const std::vector<float>& sigma,
                        size_t sure) {
   ThreadPool pool(2);
-  std::vector<NoiseModel> models;
+  std::vector<PictureNoise> models;
   std::vector<Sample> samples;
   for (size_t z = 0; z < layers.size(); ++z) {
     models.push_back(

@@ -9,6 +9,7 @@
 #include "engine/boundary/plan.h"
 #include "engine/boundary/status.h"
 #include "engine/cpu/methods.h"
+#include "engine/noise/model.h"
 #include "engine/plan/make_plan.h"
 
 namespace grainless {

@@ -71,13 +71,13 @@ std::vector<uint8_t> to_bytes(const Picture& picture) {
   return bytes;
 }
 
-NoiseModel estimate(const ConstImage& image, int32_t threads = 2,
-                    NoiseKind kind = NoiseKind::kSure) {
+PictureNoise estimate(const ConstImage& image, int32_t threads = 2,
+                      NoiseKind kind = NoiseKind::kSure) {
   ThreadPool pool(threads);
   return estimate_noise(image, kind, pool, {});
 }
 
-NoiseModel estimate_bytes(const Picture& picture, NoiseKind kind = NoiseKind::kSure) {
+PictureNoise estimate_bytes(const Picture& picture, NoiseKind kind = NoiseKind::kSure) {
   const std::vector<uint8_t> bytes = to_bytes(picture);
   ConstImage image = picture.image();
   image.format.component = Component::kU8;
@@ -94,7 +94,7 @@ double textured(int32_t x, int32_t y, int32_t c) {
   return 120 + hills + stripes + checks + (x + 2 * y > 600 ? 35 : 0);
 }
 
-void expect_sigma(const NoiseModel& noise, double sigma, double tolerance) {
+void expect_sigma(const PictureNoise& noise, double sigma, double tolerance) {
   for (int32_t c = 0; c < noise.channels; ++c) {
     for (int32_t l = 0; l < noise.levels; ++l) {
       EXPECT_NEAR(noise.sigma[l][c], std::ldexp(sigma, -l), std::ldexp(tolerance * sigma, -l))
@@ -104,7 +104,7 @@ void expect_sigma(const NoiseModel& noise, double sigma, double tolerance) {
   }
 }
 
-void expect_nothing_found(const NoiseModel& noise) {
+void expect_nothing_found(const PictureNoise& noise) {
   for (int32_t c = 0; c < noise.channels; ++c) {
     EXPECT_LT(noise.sigma[0][c], 1.0f) << "channel " << c;
   }
@@ -115,7 +115,7 @@ TEST(NoiseEstimate, WhiteNoiseOverTexture) {
     for (double sigma : {5.0, 10.0, 15.0, 25.0, 50.0}) {
       Picture picture = draw(channels, 320, 256, textured);
       add_noise(picture, sigma, 7);
-      const NoiseModel noise = estimate(picture.image());
+      const PictureNoise noise = estimate(picture.image());
       EXPECT_EQ(noise.channels, channels);
       EXPECT_EQ(noise.levels, kSampleLevels);
       expect_sigma(noise, sigma, 0.06);
@@ -153,7 +153,7 @@ TEST(NoiseEstimate, TextureOfMostTonesIsNotTakenForCameraNoise) {
     return x < 40 ? 30 + 0.2 * y + 0.7 * std::sin(0.4 * x * y) : 70 + 0.5 * x + texture;
   };
   const Picture picture = draw(1, 320, 320, scene);
-  const NoiseModel camera = estimate_bytes(picture, NoiseKind::kCamera);
+  const PictureNoise camera = estimate_bytes(picture, NoiseKind::kCamera);
   EXPECT_FALSE(camera.white[0]);
   EXPECT_LT(camera.sigma[0][0], 6.0f);  // its texture has a deviation of 13
   EXPECT_LE(estimate_bytes(picture).sigma[0][0], 2.0f);
@@ -183,7 +183,7 @@ TEST(NoiseEstimate, AnEmptyColourHidesNoNoise) {
       Picture picture = draw(3, 256, 256, textured);
       add_noise(picture, kNoise, 21);
       for (const int32_t c : empty) fill_colour(picture, c, value);
-      const NoiseModel noise = estimate_bytes(picture);
+      const PictureNoise noise = estimate_bytes(picture);
       EXPECT_EQ(noise.confidence, Confidence::kMeasured);
       const double kept = 1 - static_cast<double>(empty.size()) / 3;  // of (R + G + B) / sqrt(3)
       EXPECT_NEAR(noise.sigma[0][0], kNoise * std::sqrt(kept), 0.08 * kNoise);
@@ -234,14 +234,14 @@ TEST(NoiseEstimate, FixedColoursAreThoseOfNearlyAllPixels) {
 TEST(NoiseEstimate, StrongNoiseThatClipsEverywhereIsStillFound) {
   Picture picture = draw(3, 256, 256, [](int32_t, int32_t, int32_t) { return 127.0; });
   add_noise(picture, 60, 3);
-  const NoiseModel noise = estimate_bytes(picture);
+  const PictureNoise noise = estimate_bytes(picture);
   for (int32_t c = 0; c < 3; ++c) EXPECT_NEAR(noise.sigma[0][c], 60, 9);
 }
 
 TEST(NoiseEstimate, NeverMoreThanTheParameterTakes) {
   Picture picture = draw(3, 256, 256, [](int32_t, int32_t, int32_t) { return 127.0; });
   add_noise(picture, 170, 3);
-  const NoiseModel noise = estimate(picture.image());
+  const PictureNoise noise = estimate(picture.image());
   for (int32_t c = 0; c < 3; ++c) EXPECT_NEAR(noise.sigma[0][c], 100, 1e-4);
 }
 
@@ -252,7 +252,7 @@ TEST(NoiseEstimate, UnitsDoNotMatter) {
     const auto sigma_in = [&](float unit) {
       Picture measured = picture;
       for (float& value : measured.values) value *= unit;
-      const NoiseModel noise = estimate(measured.image());
+      const PictureNoise noise = estimate(measured.image());
       EXPECT_EQ(noise.confidence, Confidence::kMeasured) << unit;
       EXPECT_TRUE(noise.white[0]) << unit;
       return noise.sigma[0][0] / unit;
@@ -264,7 +264,7 @@ TEST(NoiseEstimate, UnitsDoNotMatter) {
       EXPECT_FLOAT_EQ(sigma_in(unit), usual) << unit;
     }
     for (float& value : picture.values) value *= 0x1p70f;
-    const NoiseModel beyond = estimate(picture.image());
+    const PictureNoise beyond = estimate(picture.image());
     EXPECT_EQ(beyond.confidence, Confidence::kLittle);
     EXPECT_EQ(beyond.sigma[0][0], 0);
   }
@@ -287,7 +287,7 @@ TEST(NoiseEstimate, TooFewPixelsGiveNoNoise) {
   for (int32_t side : {1, 2, 5, 9}) {
     Picture picture = draw(3, side, side, [](int32_t, int32_t, int32_t) { return 100.0; });
     add_noise(picture, 20, 1);
-    const NoiseModel noise = estimate(picture.image());
+    const PictureNoise noise = estimate(picture.image());
     EXPECT_EQ(noise.levels, kSampleLevels);
     for (int32_t c = 0; c < 3; ++c) EXPECT_EQ(noise.sigma[0][c], 0.0f);
     EXPECT_EQ(noise.confidence, Confidence::kTooSmall);
@@ -302,7 +302,7 @@ TEST(NoiseEstimate, NoiseAloneIsFoundInAFewPixels) {
     for (const int32_t channels : {1, 3}) {
       Picture picture = draw(channels, side, side, [](int32_t, int32_t, int32_t) { return 100.0; });
       add_noise(picture, 10, 5);
-      const NoiseModel noise = estimate(picture.image());
+      const PictureNoise noise = estimate(picture.image());
       for (int32_t c = 0; c < channels; ++c) EXPECT_NEAR(noise.sigma[0][c], 10, 1.5) << side;
       EXPECT_EQ(noise.confidence, Confidence::kMeasured) << side;
     }
@@ -312,9 +312,9 @@ TEST(NoiseEstimate, NoiseAloneIsFoundInAFewPixels) {
 TEST(NoiseEstimate, SameBitsForAnyNumberOfThreads) {
   Picture picture = draw(3, 700, 500, textured);
   add_noise(picture, 8, 11);
-  const NoiseModel one = estimate(picture.image(), 1);
+  const PictureNoise one = estimate(picture.image(), 1);
   for (int32_t threads : {2, 3, 7}) {
-    const NoiseModel other = estimate(picture.image(), threads);
+    const PictureNoise other = estimate(picture.image(), threads);
     EXPECT_EQ(std::memcmp(one.sigma, other.sigma, sizeof one.sigma), 0);
   }
 }
@@ -342,7 +342,7 @@ Picture smoothed_noise(const Scene& scene, double sigma, double& truth, double r
 TEST(NoiseEstimate, NoiseWithoutItsFinestBandIsFoundAndNotCalledWhite) {
   const auto slope = [](int32_t x, int32_t y, int32_t) { return 110 + 0.1 * x + 0.1 * y; };
   double truth = 0;
-  const NoiseModel found = estimate(smoothed_noise(slope, 20, truth).image());
+  const PictureNoise found = estimate(smoothed_noise(slope, 20, truth).image());
   for (int32_t c = 0; c < 3; ++c) {
     EXPECT_FALSE(found.white[c]);
     EXPECT_GT(found.sigma[0][c], 0.8 * truth);
@@ -381,7 +381,7 @@ TEST(NoiseEstimate, StrongNoiseBehindDemosaicingIsToldFromTexture) {
   };
   for (const double sigma : {8.0, 14.0}) {
     const double luma = sigma * std::sqrt(3.0 * (1 + 4 * 0.1 * 0.1));
-    const NoiseModel found = estimate_bytes(demosaiced(wall, sigma));
+    const PictureNoise found = estimate_bytes(demosaiced(wall, sigma));
     EXPECT_EQ(found.confidence, Confidence::kMeasured);
     EXPECT_NEAR(found.sigma[0][0], luma, 0.25 * luma);
     EXPECT_FLOAT_EQ(found.strength[0], 1.0f);
@@ -479,7 +479,7 @@ Picture grainy(int32_t channels) {
   });
 }
 
-void expect_harmless(const NoiseModel& noise, const char* what) {
+void expect_harmless(const PictureNoise& noise, const char* what) {
   EXPECT_LE(noise.sigma[0][0], noise.channels == 1 ? 2.0f : 2.8f) << what;
   for (int32_t c = 1; c < noise.channels; ++c) EXPECT_LE(noise.sigma[0][c], 1.0f) << what;
   EXPECT_NE(noise.confidence, Confidence::kMeasured) << what;
@@ -493,7 +493,7 @@ TEST(NoiseEstimate, TextureEverywhereDoesNotAddToACamerasNoise) {
     return 128 + rough * (all_octaves(x, y, 0) - 128);
   };
   double truth = 0;
-  const NoiseModel found = estimate_bytes(smoothed_noise(water, 16, truth));
+  const PictureNoise found = estimate_bytes(smoothed_noise(water, 16, truth));
   EXPECT_EQ(found.confidence, Confidence::kUnsure);
   EXPECT_LT(found.sigma[0][0], truth);
   EXPECT_EQ(estimate_bytes(smoothed_noise(hills, 20, truth, 0.1)).confidence,
@@ -524,7 +524,7 @@ TEST(NoiseEstimate, TextureOfASmallPieceIsNotTakenForNoise) {
     for (const int32_t channels : {1, 3}) {
       Picture piece = draw(channels, width, height, all_octaves);
       add_noise(piece, 0.5, 17);
-      for (const NoiseModel& noise : {estimate(piece.image()), estimate_bytes(piece)}) {
+      for (const PictureNoise& noise : {estimate(piece.image()), estimate_bytes(piece)}) {
         for (int32_t c = 0; c < channels; ++c) {
           EXPECT_LT(noise.sigma[0][c], 0.6f) << width << " x " << height << " channel " << c;
         }
@@ -544,7 +544,7 @@ TEST(NoiseEstimate, NoiseOfASmallPieceIsFound) {
   }
   Picture weak = draw(3, 160, 128, textured);
   add_noise(weak, 3, 19);
-  const NoiseModel noise = estimate(weak.image());
+  const PictureNoise noise = estimate(weak.image());
   for (int32_t c = 0; c < 3; ++c) EXPECT_NEAR(noise.sigma[0][c], 3, 0.6) << c;
 }
 
@@ -577,7 +577,7 @@ TEST(NoiseEstimate, WeakNoiseIsToldFromAPicturesOwnGrain) {
   EXPECT_LT(found, 1.2f);  // the finest band of both shows 1.4
   Picture colour = with_grain(3, 1.6);
   add_noise(colour, 1, 3);
-  const NoiseModel noise = estimate(colour.image());
+  const PictureNoise noise = estimate(colour.image());
   EXPECT_NEAR(noise.sigma[0][1], 1.0, 0.15);
   EXPECT_NEAR(noise.sigma[0][0], 1.0, 0.15);  // the finest band of both shows 1.6
 }
@@ -596,7 +596,7 @@ TEST(NoiseEstimate, NoiseIsStillMeasuredOnWhatIsDrawn) {
     for (int32_t channels : {1, 3}) {
       Picture picture = draw(channels, 320, 256, scene);
       add_noise(picture, 10, 31);
-      const NoiseModel noise = estimate(picture.image());
+      const PictureNoise noise = estimate(picture.image());
       expect_sigma(noise, 10, 0.08);
       EXPECT_EQ(noise.confidence, Confidence::kMeasured);
     }
@@ -616,13 +616,13 @@ TEST(NoiseEstimate, AMountOfOneColourSaysNothingOfThePhotographInIt) {
         return inside ? 255.0 * photograph.at(px, py, c) : mount(x, y, c);
       });
     };
-    const NoiseModel alone = estimate_bytes(photograph);
-    const NoiseModel framed =
+    const PictureNoise alone = estimate_bytes(photograph);
+    const PictureNoise framed =
         estimate_bytes(mounted([](int32_t, int32_t, int32_t c) { return 40.0 + 9 * c; }));
     EXPECT_EQ(framed.confidence, Confidence::kMeasured);
     EXPECT_NEAR(framed.sigma[0][0], alone.sigma[0][0], 0.08 * alone.sigma[0][0]);
     // A drawing around it is one.
-    const NoiseModel drawn =
+    const PictureNoise drawn =
         estimate_bytes(mounted([](int32_t x, int32_t, int32_t) { return 40.0 + x / 30 % 5 * 9; }));
     EXPECT_EQ(drawn.confidence, Confidence::kLittle);
   }
@@ -637,7 +637,7 @@ TEST(NoiseEstimate, NoiseOfAnEditedPictureIsThatOfItsColours) {
   };
   for (const double sigma : {4.0, 6.0, 10.0, 16.0}) {
     double truth = 0;
-    const NoiseModel found = estimate_bytes(smoothed_noise(water, sigma, truth, 0.2));
+    const PictureNoise found = estimate_bytes(smoothed_noise(water, sigma, truth, 0.2));
     EXPECT_TRUE(found.was_white);
     EXPECT_FALSE(found.white[0]);
     EXPECT_EQ(found.confidence, Confidence::kMeasured);
@@ -654,7 +654,7 @@ TEST(NoiseEstimate, TwoColoursDoNotTellOfCoarseNoise) {
   EXPECT_EQ(estimate_bytes(picture).confidence, Confidence::kMeasured);
   for (const double value : {0.0, 0.5}) {
     fill_colour(picture, 2, value);
-    const NoiseModel noise = estimate_bytes(picture);
+    const PictureNoise noise = estimate_bytes(picture);
     EXPECT_NE(noise.confidence, Confidence::kMeasured);
     EXPECT_LE(noise.sigma[0][0], 2.8f);
     EXPECT_LE(std::max(noise.sigma[0][1], noise.sigma[0][2]), 1.0f);
@@ -678,7 +678,7 @@ TEST(NoiseEstimate, GrainOfAStraightenedPictureIsNotTakenForACamerasNoise) {
   const Picture straight = draw(3, 360, 280, [&](int32_t x, int32_t y, int32_t c) {
     return between(15 + x - 0.035 * y, 5 + y + 0.035 * x, c);
   });
-  const NoiseModel noise = estimate_bytes(straight);
+  const PictureNoise noise = estimate_bytes(straight);
   EXPECT_LE(noise.sigma[0][0], 2.8f);
   EXPECT_LE(std::max(noise.sigma[0][1], noise.sigma[0][2]), 1.0f);
 }
@@ -690,7 +690,7 @@ TEST(NoiseEstimate, BlackAndWhiteInThreeEqualChannelsIsMeasuredAsGrey) {
   Picture equal = draw(3, grey.width, grey.height,
                        [&](int32_t x, int32_t y, int32_t) { return 255 * grey.at(x, y, 0); });
   for (int32_t i = 0; i < 100; ++i) equal.at(20 + i, 250, 0) = 1;  // a red stamp
-  const NoiseModel of_grey = estimate_bytes(grey), of_equal = estimate_bytes(equal);
+  const PictureNoise of_grey = estimate_bytes(grey), of_equal = estimate_bytes(equal);
   EXPECT_EQ(of_equal.channels, 3);
   EXPECT_EQ(of_equal.confidence, Confidence::kMeasured);
   EXPECT_NEAR(of_grey.sigma[0][0], 12, 1);
@@ -703,7 +703,7 @@ TEST(NoiseEstimate, BlackAndWhiteInThreeEqualChannelsIsMeasuredAsGrey) {
 TEST(NoiseEstimate, BlackAndWhiteInThreeEqualChannelsIsNotHarmed) {
   const Picture clean =
       draw(3, 320, 256, [](int32_t x, int32_t y, int32_t) { return textured(x, y, 0); });
-  const NoiseModel noise = estimate_bytes(clean);
+  const PictureNoise noise = estimate_bytes(clean);
   EXPECT_LE(noise.sigma[0][0], std::sqrt(3.0) * 2);
   EXPECT_NE(noise.confidence, Confidence::kMeasured);
 }
@@ -714,14 +714,14 @@ TEST(NoiseEstimate, TonedPhotographsAreMeasuredAsGrey) {
   Picture grey = draw(1, 320, 256, [](int32_t x, int32_t y, int32_t) { return textured(x, y, 0); });
   add_noise(grey, 12, 3);
   for (float& value : grey.values) value = std::rint(255 * std::clamp(value, 0.0f, 1.0f)) / 255;
-  const NoiseModel of_grey = estimate_bytes(grey);
+  const PictureNoise of_grey = estimate_bytes(grey);
   const double sepia[] = {1.351, 1.203, 0.937}, scaled[] = {1, 0.85, 0.65};
   for (const double* gain : {sepia, scaled}) {
     const auto toned = [&](int32_t x, int32_t y, int32_t c) {
       return std::min(255.0, 255 * gain[c] * grey.at(x, y, 0));
     };
     Picture picture = draw(3, grey.width, grey.height, toned);
-    const NoiseModel noise = estimate_bytes(picture);
+    const PictureNoise noise = estimate_bytes(picture);
     EXPECT_EQ(noise.confidence, Confidence::kMeasured);
     EXPECT_TRUE(noise.toned);
     const double luma = (gain[0] + gain[1] + gain[2]) / std::sqrt(3.0);

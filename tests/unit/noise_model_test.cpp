@@ -37,12 +37,12 @@ TEST(NoiseAtLevel, IsWhatWasMeasuredThere) {
 TEST(NoiseAtLevel, TellsLayersApartAsItDoesAtFullResolution) {
   NoiseModel noise = white_noise(1, 6);
   for (const bool instead : {false, true}) {
-    noise.between.known = !instead;
-    noise.between.instead = instead;
+    noise.stack.between.known = !instead;
+    noise.stack.between.instead = instead;
     for (int32_t l = 0; l < kBetweenLevels; ++l) {
-      noise.between.sigma[l][0] = 20.0f - 6.0f * static_cast<float>(l);
+      noise.stack.between.sigma[l][0] = 20.0f - 6.0f * static_cast<float>(l);
     }
-    std::fill_n(noise.between.tones, kNoiseTones, 1.0f);
+    std::fill_n(noise.stack.between.tones, kNoiseTones, 1.0f);
     const FusionPlan full = make_fusion_plan(Params(), 2, 1, noise);
     const FusionPlan half = make_fusion_plan(Params(), 2, 1, noise_at_level(noise, 1));
     EXPECT_EQ(half.gain[0][0], full.gain[1][0]);
@@ -54,7 +54,7 @@ TEST(NoiseAtLevel, TellsLayersApartAsItDoesAtFullResolution) {
 // Nor would a preview average less than the result does, or in other places.
 TEST(NoiseAtLevel, FollowsWhatMovesAsAtFullResolution) {
   NoiseModel noise = white_noise(3, 5);
-  noise.places = {2, 901, 600, {{}, {{44, -20}, {0, 0.01}}}};
+  noise.stack.places = {2, 901, 600, {{}, {{44, -20}, {0, 0.01}}}};
   ASSERT_TRUE(make_fusion_plan(Params(), 2, 3, noise).follows);
   const FusionPlan quarter = make_fusion_plan(Params(), 2, 3, noise_at_level(noise, 2));
   EXPECT_TRUE(quarter.follows);
@@ -69,16 +69,16 @@ TEST(NoiseAtLevel, FollowsWhatMovesAsAtFullResolution) {
 
 TEST(LayerPlaces, AskForWhatLayersAtThatDepthHold) {
   NoiseModel noise = white_noise(3, 5);
-  noise.places = {3, 900, 600, {{}, {{30, 40}, {}}, {{60, 80}, {}}}};
-  EXPECT_NEAR(noise.places.farthest(1), 50, 1e-9);
-  EXPECT_NEAR(noise.places.farthest(2), 100, 1e-9);
-  EXPECT_NEAR(noise.places.farthest(30), 100, 1e-9);
+  noise.stack.places = {3, 900, 600, {{}, {{30, 40}, {}}, {{60, 80}, {}}}};
+  EXPECT_NEAR(noise.stack.places.farthest(1), 50, 1e-9);
+  EXPECT_NEAR(noise.stack.places.farthest(2), 100, 1e-9);
+  EXPECT_NEAR(noise.stack.places.farthest(30), 100, 1e-9);
   const auto reach = [&](int32_t depth) {
     return make_fusion_plan(Params(), depth, 3, noise).reach();
   };
   const int32_t near = reach(1), far = reach(2);
   EXPECT_EQ(far - near, 50);
-  noise.places = {};
+  noise.stack.places = {};
   EXPECT_EQ(near - reach(1), 50 + kMovedRound + 4);
 }
 
@@ -86,7 +86,7 @@ TEST(LayerStrengths, SayHowMuchEachLayerIsWorth) {
   NoiseModel noise = white_noise(1, 6);
   EXPECT_EQ(make_fusion_plan(Params(), 2, 1, noise).worth(0, 5), 3);
   EXPECT_EQ(make_fusion_plan(Params(), 2, 1, noise).worth(2, 5), 5);
-  noise.strengths = {3, {0.5f, 1, 2}};
+  noise.stack.strengths = {3, {0.5f, 1, 2}};
   const FusionPlan plan = make_fusion_plan(Params(), 2, 1, noise);
   EXPECT_EQ(plan.worth(0, 3), 1 + 0.25 + 0.0625);
   EXPECT_EQ(plan.worth(2, 3), 16 + 4 + 1);
@@ -94,8 +94,8 @@ TEST(LayerStrengths, SayHowMuchEachLayerIsWorth) {
   EXPECT_EQ(make_fusion_plan(Params(), 1, 1, noise).worth(2, 3), 4 + 1);
   EXPECT_EQ(told_noise(noise).sigma[0][0], 12) << "the noisiest layer's";
   EXPECT_EQ(told_noise(noise_of_layer(noise, 0, 3)).sigma[0][0], 3);
-  EXPECT_EQ(noise_at_level(noise, 1).strengths.of[2], 2);
-  EXPECT_EQ(noise.strengths.part(1, 2).at(1, 2), 2);
+  EXPECT_EQ(noise_at_level(noise, 1).stack.strengths.of[2], 2);
+  EXPECT_EQ(noise.stack.strengths.part(1, 2).at(1, 2), 2);
   EXPECT_EQ(LayerStrengths().part(1, 2).at(1, 2), 1);
 }
 

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "engine/cpu/frame/pyramid.h"
+#include "engine/noise/model.h"
 #include "engine/plan/make_plan.h"
 
 namespace grainless {

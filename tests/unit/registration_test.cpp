@@ -64,13 +64,13 @@ TEST(Registration, WhatLiesFarAwayAndTurnedIsFound) {
   const std::vector<TestImage> images{layer(by[0], 20, 1), layer(by[1], 20, 2),
                                       layer(by[2], 20, 3)};
   const NoiseModel noise = registered(images);
-  ASSERT_EQ(noise.places.count, 3);
-  EXPECT_TRUE(noise.places.of[0].is_none());
-  EXPECT_LT(farthest_apart(noise.places.of[1], by[1]), 2);
-  EXPECT_LT(farthest_apart(noise.places.of[2], by[2]), 3);
+  ASSERT_EQ(noise.stack.places.count, 3);
+  EXPECT_TRUE(noise.stack.places.of[0].is_none());
+  EXPECT_LT(farthest_apart(noise.stack.places.of[1], by[1]), 2);
+  EXPECT_LT(farthest_apart(noise.stack.places.of[2], by[2]), 3);
   const NoiseModel again = registered(images, 1);
-  EXPECT_EQ(noise.places.of[2].by, again.places.of[2].by);
-  EXPECT_EQ(noise.places.of[2].more, again.places.of[2].more);
+  EXPECT_EQ(noise.stack.places.of[2].by, again.stack.places.of[2].by);
+  EXPECT_EQ(noise.stack.places.of[2].more, again.stack.places.of[2].more);
 }
 
 TEST(Registration, WhatGoesByDoesNotLeadAstray) {
@@ -83,22 +83,22 @@ TEST(Registration, WhatGoesByDoesNotLeadAstray) {
     }
   }
   const NoiseModel noise = registered({first, second});
-  ASSERT_EQ(noise.places.count, 2);
-  EXPECT_LT(farthest_apart(noise.places.of[1], by), 3);
+  ASSERT_EQ(noise.stack.places.count, 2);
+  EXPECT_LT(farthest_apart(noise.stack.places.of[1], by), 3);
 }
 
 TEST(Registration, WhatIsNearOrShowsNothingStaysWhereItIs) {
-  EXPECT_EQ(registered({layer({}, 12, 1), layer({{5, -4}, {}}, 12, 2)}).places.count, 0);
-  EXPECT_EQ(registered({layer({}, 12, 1, 0), layer({}, 12, 2, 0)}).places.count, 0);
-  EXPECT_EQ(registered({layer({}, 0, 1, 0), layer({}, 0, 2, 0)}).places.count, 0);
+  EXPECT_EQ(registered({layer({}, 12, 1), layer({{5, -4}, {}}, 12, 2)}).stack.places.count, 0);
+  EXPECT_EQ(registered({layer({}, 12, 1, 0), layer({}, 12, 2, 0)}).stack.places.count, 0);
+  EXPECT_EQ(registered({layer({}, 0, 1, 0), layer({}, 0, 2, 0)}).stack.places.count, 0);
 }
 
 TEST(Registration, AFrameThatDoesNotFitTakesNothingFromTheOthers) {
   const Similarity by{{60, 10}, {}};
   const NoiseModel noise =
       registered({layer({}, 12, 1), layer(by, 12, 2), layer(by, 12, 3, 0), layer(by, 12, 4)});
-  ASSERT_EQ(noise.places.count, 4);
-  for (int32_t i = 1; i < 4; ++i) EXPECT_LT(farthest_apart(noise.places.of[i], by), 3) << i;
+  ASSERT_EQ(noise.stack.places.count, 4);
+  for (int32_t i = 1; i < 4; ++i) EXPECT_LT(farthest_apart(noise.stack.places.of[i], by), 3) << i;
 }
 
 // A title, or another picture, between frames.
@@ -112,8 +112,8 @@ TEST(Registration, WhatShowsSomethingElseDoesNotCutTheChain) {
   }
   const NoiseModel noise = registered(
       {other, layer(by[0], 12, 1), layer(by[1], 12, 2), other, other, layer(by[2], 12, 3)});
-  ASSERT_EQ(noise.places.count, 6);
-  const LayerPlaces& places = noise.places;
+  ASSERT_EQ(noise.stack.places.count, 6);
+  const LayerPlaces& places = noise.stack.places;
   const auto between = [&](int32_t z) { return places.between(1, z, 6, kWidth, kHeight); };
   EXPECT_LT(farthest_apart(between(2), by[1]), 3);
   EXPECT_LT(farthest_apart(between(5), by[2]), 4);

@@ -62,8 +62,8 @@ void add_noise(TestImage& image, float sigma, uint32_t seed) {
 }
 
 NoiseModel measured(const std::vector<TestImage>& layers, NoiseModel noise,
-                    const NoiseModel* sure = nullptr, double most = HUGE_VAL,
-                    const NoiseModel* of_most = nullptr) {
+                    const PictureNoise* sure = nullptr, double most = HUGE_VAL,
+                    const PictureNoise* of_most = nullptr) {
   ThreadPool pool(2);
   std::vector<Sample> samples;
   for (const TestImage& layer : layers) samples.push_back(take_sample(layer.view(), pool, {}));
@@ -89,8 +89,8 @@ TEST(StillNoise, NotOfAPatternThatMovesByWholePixels) {
     }
   }
   const NoiseModel noise = still_noise_of(layers);
-  EXPECT_FALSE(noise.still);
-  EXPECT_FALSE(noise.between.known);
+  EXPECT_FALSE(noise.stack.still);
+  EXPECT_FALSE(noise.stack.between.known);
   EXPECT_LE(noise.sigma[0][0], 2);
 }
 
@@ -107,7 +107,7 @@ TEST(StillNoise, NotOfAPictureTooSmallToTell) {
     }
   }
   const NoiseModel noise = still_noise_of(layers);
-  EXPECT_FALSE(noise.still);
+  EXPECT_FALSE(noise.stack.still);
   EXPECT_LE(noise.sigma[0][0], 2);
 }
 
@@ -126,8 +126,8 @@ TEST(StillNoise, NotOfLayersThatRepeatEachOtherInPart) {
       }
     }
     const NoiseModel noise = still_noise_of(layers);
-    EXPECT_FALSE(noise.still) << still_rows;
-    EXPECT_FALSE(noise.between.known) << still_rows;
+    EXPECT_FALSE(noise.stack.still) << still_rows;
+    EXPECT_FALSE(noise.stack.between.known) << still_rows;
     EXPECT_LE(noise.sigma[0][0], 2) << still_rows;
   }
 }
@@ -155,8 +155,8 @@ TEST(StillNoise, NotOfLayersOfWhichSomeAreSharper) {
   layers.push_back(out_of_focus(layers[2]));
   for (size_t z = 0; z < layers.size(); ++z) add_noise(layers[z], 2, static_cast<uint32_t>(z + 2));
   const NoiseModel noise = still_noise_of(layers);
-  EXPECT_FALSE(noise.still);
-  EXPECT_FALSE(noise.between.known);
+  EXPECT_FALSE(noise.stack.still);
+  EXPECT_FALSE(noise.stack.between.known);
   EXPECT_LE(noise.sigma[0][0], 2);
 }
 
@@ -170,23 +170,23 @@ TEST(StillNoise, OfASeriesOfFocusIsEachLayersOwnWhereThatIsSure) {
     NoiseModel noise = white_noise(3, 12);
     noise.white[0] = white;
     const NoiseModel found = measured(layers, noise);
-    EXPECT_EQ(found.between.known, !white);
-    EXPECT_TRUE(found.between.in_sharpness);
+    EXPECT_EQ(found.stack.between.known, !white);
+    EXPECT_TRUE(found.stack.between.in_sharpness);
   }
   layers.back() = scene;
   add_noise(layers.back(), 12, 4);
   const NoiseModel same = measured(layers, white_noise(3, 12));
-  EXPECT_TRUE(same.between.known);
-  EXPECT_FALSE(same.between.in_sharpness);
+  EXPECT_TRUE(same.stack.between.known);
+  EXPECT_FALSE(same.stack.between.in_sharpness);
 }
 
 // What is more than that noise counts in full, then.
 TEST(StillNoise, OfASeriesOfFocusForgivesNothing) {
   NoiseModel noise = white_noise(3, 5);
-  noise.between.known = true;
-  std::fill_n(&noise.between.sigma[0][0], kMaxLevels * kMaxChannels, 10.0f);
+  noise.stack.between.known = true;
+  std::fill_n(&noise.stack.between.sigma[0][0], kMaxLevels * kMaxChannels, 10.0f);
   const auto gain = [&](bool in_sharpness) {
-    noise.between.in_sharpness = in_sharpness;
+    noise.stack.between.in_sharpness = in_sharpness;
     return make_fusion_plan(Params{}, 1, 3, noise).gain[0][0];
   };
   EXPECT_FLOAT_EQ(gain(true), 2 * gain(false));
@@ -206,8 +206,8 @@ TEST(StillNoise, NotMoreThanALayerVariesBy) {
   }
   add_noise(layers[1], 60, 3);
   const NoiseModel noise = still_noise_of(layers);
-  EXPECT_FALSE(noise.still);
-  EXPECT_FALSE(noise.between.known);
+  EXPECT_FALSE(noise.stack.still);
+  EXPECT_FALSE(noise.stack.between.known);
   EXPECT_LE(noise.sigma[0][0], 2);
 }
 
@@ -216,7 +216,7 @@ TEST(StillNoise, IsWhatStillLayersDifferBy) {
     std::vector<TestImage> layers(count, texture());
     for (size_t z = 0; z < count; ++z) add_noise(layers[z], 10, static_cast<uint32_t>(z + 2));
     const NoiseModel noise = still_noise_of(layers);
-    EXPECT_TRUE(noise.still);
+    EXPECT_TRUE(noise.stack.still);
     EXPECT_EQ(noise.confidence, Confidence::kMeasured);
     for (int32_t c = 0; c < 3; ++c) {
       EXPECT_NEAR(noise.sigma[0][c], 10, 0.3);
@@ -235,7 +235,7 @@ TEST(StillNoise, OfColoursIsWhatStillLayersDifferByToo) {
   noise.strength[1] = noise.strength[2] = 2.9f;
   noise.confidence = Confidence::kUnsure;
   noise = measured(layers, noise);
-  EXPECT_TRUE(noise.still);
+  EXPECT_TRUE(noise.stack.still);
   for (int32_t c = 0; c < 3; ++c) {
     EXPECT_NEAR(noise.sigma[0][c], 4, 0.2);
     EXPECT_EQ(noise.strength[c], 1.0f);
@@ -265,8 +265,8 @@ TEST(StillNoise, OfASkyTellsNothingOfOtherTones) {
   noise.levels = 2;
   std::fill_n(noise.sigma[1], 3, 2.5f);
   noise = measured(layers, noise);
-  EXPECT_EQ(noise.told_tones, 0);
-  for (const float tone : noise.tones) EXPECT_EQ(tone, 1.0f);
+  EXPECT_EQ(noise.stack.told_tones, 0);
+  for (const float tone : noise.stack.tones) EXPECT_EQ(tone, 1.0f);
 }
 
 // By a pixel, under noise so strong that the layers differ evenly all the same.
@@ -276,7 +276,7 @@ TEST(StillNoise, NotOfADriftUnderNoise) {
     layers.push_back(texture(z));
     add_noise(layers.back(), 14, static_cast<uint32_t>(z + 2));
   }
-  EXPECT_FALSE(measured(layers, white_noise(3, 14)).still);
+  EXPECT_FALSE(measured(layers, white_noise(3, 14)).stack.still);
 }
 
 TEST(StillNoise, WhatMovesOrChangesIsNone) {
@@ -291,7 +291,7 @@ TEST(StillNoise, WhatMovesOrChangesIsNone) {
   }
   for (const auto* layers : {&moved, &flicker, &held, &drifting}) {
     const NoiseModel noise = still_noise_of(*layers);
-    EXPECT_FALSE(noise.still);
+    EXPECT_FALSE(noise.stack.still);
     EXPECT_LE(noise.sigma[0][0], 2.0f);
   }
 }
@@ -519,7 +519,7 @@ TEST(StillNoise, IsWhatTheWeakestMixturesOfLayersHold) {
   };
   for (const uint32_t count : {4, 8}) {
     const NoiseModel noise = trembling_under(11, count, 0.2f);
-    EXPECT_FALSE(noise.still) << count;
+    EXPECT_FALSE(noise.stack.still) << count;
     EXPECT_EQ(noise.confidence, Confidence::kMeasured) << count;
     EXPECT_NEAR(noise.sigma[0][0], 11, 2) << count;
     EXPECT_EQ(trembling_under(2.5f, count, 1).sigma[0][0], 2.0f) << "motion is most of it" << count;
@@ -559,7 +559,7 @@ int32_t reach_of(size_t count, double by, float sigma) {
     add_noise(layers.back(), sigma, static_cast<uint32_t>(z + 2));
   }
   const NoiseModel noise = measured(layers, white_noise(3, sigma));
-  return noise.between.known ? make_fusion_plan(Params{}, 15, 3, noise).depth : 0;
+  return noise.stack.between.known ? make_fusion_plan(Params{}, 15, 3, noise).depth : 0;
 }
 
 // The first and the last of them by more than two layers may.
@@ -592,7 +592,7 @@ TEST(StillNoise, ManyLayersAreAveragedThoughSomethingPasses) {
       }
     }
     for (size_t z = 0; z < 8; ++z) add_noise(layers[z], 14, static_cast<uint32_t>(z + 2));
-    return measured(layers, white_noise(3, 14)).between.known;
+    return measured(layers, white_noise(3, 14)).stack.between.known;
   };
   EXPECT_TRUE(between(false));
   EXPECT_FALSE(between(true)) << "two show something else";
@@ -605,7 +605,7 @@ TEST(StillNoise, NotOfManyLayersThatDriftSlowly) {
     layers.push_back(drifting(0.1 + 0.12 * z));
     add_noise(layers.back(), 14, static_cast<uint32_t>(z + 2));
   }
-  EXPECT_FALSE(measured(layers, white_noise(3, 14)).still);
+  EXPECT_FALSE(measured(layers, white_noise(3, 14)).stack.still);
 }
 
 // Each layer shows less than it holds: noise that a camera took out where a picture is flat.
@@ -653,7 +653,7 @@ TEST(StillNoise, OfTonesIsWhatMostLayersSurelyShow) {
     std::vector<ConstImage> views;
     for (const TestImage& layer : layers) views.push_back(layer.view());
     const NoiseModel noise = estimate_volume_noise(views, true, NoiseKind::kSure, pool, {});
-    EXPECT_EQ(noise.alone.known, even < 2) << even;
+    EXPECT_EQ(noise.stack.alone.known, even < 2) << even;
   }
 }
 
@@ -691,7 +691,7 @@ TEST(StillNoise, OfTonesIsWhatMostLayersShowOfWhichSomeAreUnsure) {
     for (const TestImage& layer : layers) views.push_back(layer.view());
     ASSERT_EQ(estimate_noise(views[0], NoiseKind::kSure, pool, {}).confidence, Confidence::kUnsure);
     const NoiseModel noise = estimate_volume_noise(views, true, NoiseKind::kSure, pool, {});
-    EXPECT_EQ(noise.alone.known, unsure < 2) << unsure;
+    EXPECT_EQ(noise.stack.alone.known, unsure < 2) << unsure;
     EXPECT_EQ(noise.confidence == Confidence::kMeasured, unsure < 2) << unsure;
   }
 }
@@ -730,10 +730,10 @@ TEST(StillNoise, OfTonesIsThatOfAllSquaresWhereLayersSurelyStandStill) {
     for (size_t z = 0; z < count; ++z)
       add_coarse_noise(layers[z], 4, static_cast<uint32_t>(z + 40));
     const NoiseModel noise = still_noise_of(layers);
-    EXPECT_TRUE(noise.still) << count;
-    EXPECT_EQ(noise.between.known, count > 3);
-    EXPECT_GT(noise.told_tones, 0) << count;
-    EXPECT_GT(noise.layer_tones[3], 1.5f * noise.layer_tones[11]) << count;
+    EXPECT_TRUE(noise.stack.still) << count;
+    EXPECT_EQ(noise.stack.between.known, count > 3);
+    EXPECT_GT(noise.stack.told_tones, 0) << count;
+    EXPECT_GT(noise.stack.layer_tones[3], 1.5f * noise.stack.layer_tones[11]) << count;
   }
 }
 
@@ -757,7 +757,7 @@ TEST(StillNoise, CoarseNoiseIsToldByAllLayersTogether) {
         }
       }
     }
-    return still_noise_of(layers).between.known;
+    return still_noise_of(layers).stack.between.known;
   };
   EXPECT_TRUE(between(Of::kNoise));
   EXPECT_FALSE(between(Of::kLight));
@@ -784,7 +784,7 @@ TEST(StillNoise, CoarseNoiseIsNotToldByASquareOfWhichHalfMoved) {
       }
       add_coarse_noise(layers.back(), 4, static_cast<uint32_t>(z + 2));
     }
-    EXPECT_EQ(still_noise_of(layers).between.known, by == 0) << by;
+    EXPECT_EQ(still_noise_of(layers).stack.between.known, by == 0) << by;
   }
 }
 
@@ -802,18 +802,18 @@ TEST(StillNoise, CoarseNoiseIsNotToldByWhatWouldNotShowMotion) {
       }
       add_coarse_noise(layers.back(), 4, static_cast<uint32_t>(z + 2));
     }
-    EXPECT_EQ(still_noise_of(layers).between.known, by == 0) << by;
+    EXPECT_EQ(still_noise_of(layers).stack.between.known, by == 0) << by;
   }
 }
 
 // What still layers differ by tells them apart by the noise of tones, or by that of most places.
 TEST(StillNoise, OfTonesThatNothingTellsTellsNoLayersApart) {
   NoiseModel noise = white_noise(3, 5);
-  noise.still = noise.between.known = true;
-  std::fill_n(&noise.between.sigma[0][0], kMaxLevels * kMaxChannels, 10.0f);
-  std::fill_n(noise.between.tones, kNoiseTones, 1.0f);
+  noise.stack.still = noise.stack.between.known = true;
+  std::fill_n(&noise.stack.between.sigma[0][0], kMaxLevels * kMaxChannels, 10.0f);
+  std::fill_n(noise.stack.between.tones, kNoiseTones, 1.0f);
   const auto gain = [&](int32_t told) {
-    noise.told_tones = told;
+    noise.stack.told_tones = told;
     return make_fusion_plan(Params{}, 1, 3, noise).gain[0][0];
   };
   EXPECT_FLOAT_EQ(gain(1), 4 * gain(0));
@@ -822,10 +822,10 @@ TEST(StillNoise, OfTonesThatNothingTellsTellsNoLayersApart) {
 // Noise of 5 that each layer surely shows to be three times as strong in black as in white.
 NoiseModel toned_in_each() {
   NoiseModel noise = white_noise(3, 5);
-  noise.alone.known = true;
+  noise.stack.alone.known = true;
   double scale = 0;
-  noise.alone.bend = bend_with([](double at) { return 0.5 + at / 255; }, scale);
-  std::fill_n(noise.alone.sigma[0], 3, static_cast<float>(5 * scale));
+  noise.stack.alone.bend = bend_with([](double at) { return 0.5 + at / 255; }, scale);
+  std::fill_n(noise.stack.alone.sigma[0], 3, static_cast<float>(5 * scale));
   return noise;
 }
 
@@ -834,8 +834,8 @@ TEST(StillNoise, OfTonesIsThatOfEachLayerWhereFewTell) {
   NoiseModel noise = toned_in_each();
   for (const bool doubted : {false, true}) {
     for (const int32_t told : {0, 3, 4}) {
-      noise.told_tones = told;
-      noise.doubted_tones = doubted;
+      noise.stack.told_tones = told;
+      noise.stack.doubted_tones = doubted;
       EXPECT_EQ(evened_noise(noise).bend.enabled != 0, doubted || told < 4) << told;
     }
   }
@@ -844,9 +844,9 @@ TEST(StillNoise, OfTonesIsThatOfEachLayerWhereFewTell) {
 // Flat and bright parts of a pan seem to stand still, and hold far less than what was measured.
 TEST(StillNoise, OfTonesIsThatOfEachLayerWhereNoneIsAsNoisyAsTheLayer) {
   NoiseModel noise = toned_in_each();
-  noise.told_tones = 6;
+  noise.stack.told_tones = 6;
   for (const float variance : {0.5f, 1.0f}) {
-    std::fill_n(noise.tones, kNoiseTones, variance);
+    std::fill_n(noise.stack.tones, kNoiseTones, variance);
     EXPECT_EQ(evened_noise(noise).bend.enabled != 0, variance < 1) << variance;
   }
 }
@@ -867,7 +867,7 @@ TEST(StillNoise, OfTonesIsNotWhatPartsOfAPixelLeave) {
       add_noise(layers.back(), sigma, static_cast<uint32_t>(z + 2));
     }
     NoiseModel noise = white_on_levels(sigma);
-    return measured(layers, noise).told_tones;
+    return measured(layers, noise).stack.told_tones;
   };
   EXPECT_GT(told(true, 1), 0);
   EXPECT_GT(told(false, 6), 0);
@@ -906,13 +906,13 @@ NoiseModel measured_of_moved(int32_t by, float found, bool white) {
 
 // Filters need more of coarse noise than its variance, but not where it was texture.
 TEST(StillNoise, OfTonesIsDoubtedWhereCoarseNoiseMoves) {
-  EXPECT_TRUE(measured_of_moved(3, 5, false).doubted_tones);
-  EXPECT_GT(measured_of_moved(3, 5, true).told_tones, 0);
-  EXPECT_FALSE(measured_of_moved(3, 5, true).doubted_tones) << "white";
-  EXPECT_FALSE(measured_of_moved(3, 8, false).doubted_tones) << "each layer's was texture";
-  EXPECT_GT(measured_of_moved(0, 5, false).told_tones, 0);
-  EXPECT_FALSE(measured_of_moved(0, 5, false).doubted_tones) << "still";
-  EXPECT_GT(measured_of_moved(3, 8, false).told_tones, 0);
+  EXPECT_TRUE(measured_of_moved(3, 5, false).stack.doubted_tones);
+  EXPECT_GT(measured_of_moved(3, 5, true).stack.told_tones, 0);
+  EXPECT_FALSE(measured_of_moved(3, 5, true).stack.doubted_tones) << "white";
+  EXPECT_FALSE(measured_of_moved(3, 8, false).stack.doubted_tones) << "each layer's was texture";
+  EXPECT_GT(measured_of_moved(0, 5, false).stack.told_tones, 0);
+  EXPECT_FALSE(measured_of_moved(0, 5, false).stack.doubted_tones) << "still";
+  EXPECT_GT(measured_of_moved(3, 8, false).stack.told_tones, 0);
 }
 
 // Flat parts beside texture that moves by parts of a pixel, of which undone displacements leave
@@ -932,17 +932,17 @@ TEST(StillNoise, OfTonesIsNotToldByWhatIsLeftOfThePicture) {
     }
     add_noise(layers.back(), 2, static_cast<uint32_t>(z + 2));
   }
-  EXPECT_EQ(measured(layers, white_on_levels(2)).told_tones, 0);
+  EXPECT_EQ(measured(layers, white_on_levels(2)).stack.told_tones, 0);
 }
 
 // Layers whose tones nothing tells that stood still are told apart by what each of them shows.
 TEST(StillNoise, OfTonesThatEachLayerShowsTellsLayersApart) {
   const auto darkest = [](int32_t told, bool doubted) {
     NoiseModel noise = toned_in_each();
-    noise.told_tones = told;
-    noise.doubted_tones = doubted;
+    noise.stack.told_tones = told;
+    noise.stack.doubted_tones = doubted;
     tell_layers_apart(noise);
-    return noise.layer_tones[0];
+    return noise.stack.layer_tones[0];
   };
   EXPECT_NEAR(darkest(3, false), 3.55, 0.1);
   EXPECT_NEAR(darkest(8, true), 3.55, 0.1);
@@ -955,15 +955,15 @@ TEST(StillNoise, OfLayersIsNoMoreThanWhiteNoiseThatEachSurelyShows) {
   const auto most = [](int32_t told, bool white, Confidence confidence, float tone,
                        float flat = 0) {
     NoiseModel noise = white_noise(3, 5);
-    noise.told_tones = told;
+    noise.stack.told_tones = told;
     noise.white[0] = white;
     noise.confidence = confidence;
-    noise.between.known = true;
-    noise.between.sigma[0][0] = 10;
-    std::fill_n(noise.between.tones, kNoiseTones, tone);
-    std::fill_n(noise.between.flat, kNoiseTones, flat);
+    noise.stack.between.known = true;
+    noise.stack.between.sigma[0][0] = 10;
+    std::fill_n(noise.stack.between.tones, kNoiseTones, tone);
+    std::fill_n(noise.stack.between.flat, kNoiseTones, flat);
     tell_layers_apart(noise);
-    return noise.between.tones[8];
+    return noise.stack.between.tones[8];
   };
   EXPECT_NEAR(most(4, true, Confidence::kMeasured, 1), 0.3, 0.01);
   EXPECT_EQ(most(4, true, Confidence::kMeasured, 0.25f), 0.25f);
@@ -990,7 +990,7 @@ TEST(StillNoise, OfDarkTonesIsWhatTheirFlatPartsDifferBy) {
       }
     }
   }
-  const LayerDifference between = measured(layers, white_noise(3, 2)).between;
+  const LayerDifference between = measured(layers, white_noise(3, 2)).stack.between;
   const float variance = between.sigma[0][0] * between.sigma[0][0];
   EXPECT_NEAR(between.flat[4] * variance, 144, 15);
   EXPECT_NEAR(between.flat[0] * variance, 144, 15) << "as the next that is told";
@@ -1042,7 +1042,7 @@ TEST(StillNoise, CopiesShowNone) {
 // A layer that took texture for noise doesn't speak for others.
 TEST(StillNoise, LayersThatDisagreeCountAsTheLower) {
   const auto models = [](const std::vector<float>& sigmas) {
-    std::vector<NoiseModel> found;
+    std::vector<PictureNoise> found;
     for (const float sigma : sigmas) {
       found.push_back(white_noise(3, sigma));
       found.back().white[0] = sigma < 10;
@@ -1062,10 +1062,10 @@ TEST(StillNoise, LayersThatDisagreeCountAsTheLower) {
 TEST(StillNoise, OneOtherLayerAmongManyIsEnough) {
   std::vector<TestImage> layers(6, texture());
   for (size_t z = 0; z < layers.size(); ++z) add_noise(layers[z], 30, static_cast<uint32_t>(z + 2));
-  EXPECT_TRUE(still_noise_of(layers).between.known);
+  EXPECT_TRUE(still_noise_of(layers).stack.between.known);
   layers[1] = texture(2 * kSide);
   add_noise(layers[1], 30, 20);
-  EXPECT_FALSE(still_noise_of(layers).between.known);
+  EXPECT_FALSE(still_noise_of(layers).stack.between.known);
 }
 
 // Exposures that are cut off leave the least of their noise, and tell nothing of the others'.

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "engine/cpu/cpu_backend.h"
+#include "engine/noise/model.h"
 #include "engine/plan/make_plan.h"
 
 namespace grainless {

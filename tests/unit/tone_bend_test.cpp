@@ -165,7 +165,7 @@ TEST(ToneBend, MakesTheResultBetter) {
 TEST(ToneBend, OfAStackFollowsItsTones) {
   NoiseModel noise = white_noise(3, 10);
   EXPECT_EQ(evened_noise(noise).bend.enabled, 0);
-  for (int32_t t = 0; t < kNoiseTones; ++t) noise.tones[t] = t < 8 ? 4.0f : 1.0f;
+  for (int32_t t = 0; t < kNoiseTones; ++t) noise.stack.tones[t] = t < 8 ? 4.0f : 1.0f;
   const NoiseModel even = evened_noise(noise);
   ASSERT_NE(even.bend.enabled, 0);
   const float* to = even.bend.to;
@@ -202,7 +202,7 @@ TEST(ToneStrength, OfAHundredIsNone) {
   EXPECT_EQ(toned_noise({}, noise).bend.enabled, 0);
   EXPECT_EQ(toned_noise({}, noise).sigma[0][0], 10.0f);
   noise.bend = camera_bend();
-  const NoiseModel toned = toned_noise({}, noise);
+  const PictureNoise toned = toned_noise({}, noise);
   EXPECT_TRUE(
       std::equal(std::begin(noise.bend.to), std::end(noise.bend.to), std::begin(toned.bend.to)));
 }
@@ -212,7 +212,7 @@ TEST(ToneStrength, MultipliesWhatATonesNoiseIs) {
     NoiseModel noise = white_noise(3, 10);
     if (curved) noise.bend = camera_bend();
     for (const Params& params : {with_tones(200, 100), with_tones(150, 30), with_tones(0, 120)}) {
-      const NoiseModel toned = toned_noise(params, noise);
+      const PictureNoise toned = toned_noise(params, noise);
       EXPECT_EQ(toned.bend.to[0], 0.0f);
       EXPECT_EQ(toned.bend.to[kBendSegments], 255.0f);
       for (float tone = 0; tone <= 255; tone += 5) {
@@ -228,7 +228,7 @@ TEST(ToneStrength, BendsARangeBeyondWhite) {
   NoiseModel noise = white_noise(1, 10);
   noise.range.high = 4000;
   const Params params = with_tones(100, 0);
-  const NoiseModel toned = toned_noise(params, noise);
+  const PictureNoise toned = toned_noise(params, noise);
   EXPECT_EQ(toned.range.high, bent(toned.bend, 4000));
   const Plan plan = make_plan(params, {Component::kFloat, 1}, noise);
   const LevelPlan& level = plan.level[0];

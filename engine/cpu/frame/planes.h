@@ -8,7 +8,6 @@
 #include <new>
 
 #include "engine/boundary/rect.h"
-#include "engine/noise/model.h"
 #include "engine/platform/system.h"
 
 namespace grainless {

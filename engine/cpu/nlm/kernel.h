@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "engine/boundary/plan.h"
-#include "engine/noise/model.h"
 
 namespace grainless {
 

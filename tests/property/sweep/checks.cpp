@@ -268,16 +268,18 @@ class Checker {
   // Of all channels and levels, as the methods take it.
   double strongest_sigma() const {
     double strongest = 0;
-    const NoiseModel noise =
-        param_applies(params_, "shadows") ? toned_noise(params_, noise_) : noise_;
+    const PictureNoise& given = noise_;
+    const PictureNoise noise =
+        param_applies(params_, "shadows") ? toned_noise(params_, given) : given;
+    const LayerDifference& between = noise_.stack.between;
     for (int32_t l = 0; l < noise.levels; ++l) {
       for (int32_t c = 0; c < noise.channels; ++c) {
         const double share = c == 0 ? params_.luma : params_.chroma;
         double sigma = double{noise.sigma[l][c]} * noise.strength[c];
         // Layers that don't show the whole of their noise alone are averaged by what they differ
         // by; not where sigma was given.
-        if (volume() && noise.between.known && !noise.between.instead) {
-          sigma = std::max(sigma, double{noise.between.sigma[l][c]});
+        if (volume() && between.known && !between.instead) {
+          sigma = std::max(sigma, double{between.sigma[l][c]});
         }
         strongest = std::max(strongest, sigma * params_.strength / 100 * share / 100);
       }
