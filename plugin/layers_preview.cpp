@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 
 #include "coarse_preview.h"
@@ -14,13 +13,10 @@
 #include "engine/noise/impulses.h"
 #include "engine/noise/layer_tones.h"
 #include "picture_colours.h"
-#include "preview_conversion.h"
 
 namespace grainless {
 namespace {
 
-constexpr int32_t kSurveyRows = 128;      // measured at once: a row of chunks
-constexpr int64_t kMostOfArea = 1 << 24;  // pixels of a layer in parts that are measured in detail
 // Microseconds that one load_some() may take, plus one chunk: a drag in the window must not wait
 // for long. As long as there is no preview, there is nothing to drag.
 constexpr int64_t kSlice = 4000, kFirstSlice = 12000;
@@ -58,28 +54,32 @@ ui::NoiseConfidence confidence_of(const NoiseModel& noise) {
   return {sure ? "" : confidence_text(noise.confidence), noise.confidence == Confidence::kUnsure};
 }
 
-bool holds(const VolumeBox& outer, const VolumeBox& inner) {
-  return outer.rect.contains(inner.rect) && outer.first <= inner.first &&
-         outer.first + outer.layers >= inner.first + inner.layers;
+// Whether they are measured while they pass, so that they need not be held whole.
+bool may_pass(const Drawables& layers, LayerFilter& filter) {
+  return layers.size() == 1 && filter.measure_survey();
 }
 
-// A job that was begun before its noise was known was given what white noise asks for; coarse noise
-// and layers that stand still may ask for more. The job is planned again, and knows it then.
-Status more_is_needed() {
-  return {ErrorCode::kCancelled, "cancelled"};
+std::vector<std::unique_ptr<LoadedLayer>> open_layers(const Drawables& layers,
+                                                      LayerFilter& filter) {
+  std::vector<std::unique_ptr<LoadedLayer>> opened;
+  for (GimpDrawable* layer : layers) {
+    opened.push_back(std::make_unique<LoadedLayer>(layer, may_pass(layers, filter)));
+  }
+  return opened;
 }
 
 }  // namespace
 
 LayersPreview::LayersPreview(Engine& engine, LayerFilter& filter, const Drawables& layers,
                              int32_t shown)
-    : engine_(engine), filter_(filter), shown_(shown) {
-  const bool in_parts = layers.size() == 1 && filter.measure_survey();
-  for (GimpDrawable* layer : layers) {
-    layers_.push_back(std::make_unique<LoadedLayer>(layer, in_parts));
-  }
+    : engine_(engine),
+      filter_(filter),
+      layers_(open_layers(layers, filter)),
+      shown_(shown),
+      known_(format(), filter.measures_given()) {
+  if (in_parts()) survey_.emplace(format(), width(), height());
   noise_layers_ = filter.noise_layers({format(), width(), height(), count()});
-  if (layers.size() == 1 && filter.measure_survey() && !this->in_parts()) {
+  if (may_pass(layers, filter) && !in_parts()) {
     Params params;
     params.auto_sigma = true;
     measured_parts_ = Engine::looked_at(params, format(), width(), height());
@@ -153,7 +153,7 @@ void LayersPreview::measure_aside(const Params& params) {
 bool LayersPreview::load_shown(const Rect& first, int32_t level, int64_t end) {
   LoadedLayer& layer = shown_layer();
   if (!in_parts()) return layer.load(first, end);
-  std::vector<Rect> kept{survey_band()};
+  std::vector<Rect> kept{survey_->band()};
   if (wanted_ && !wanted_->reduced) kept.push_back(wanted_->box.rect);
   if (!layer.has_level(level)) kept.push_back(first);
   layer.keep(std::move(kept));
@@ -161,47 +161,8 @@ bool LayersPreview::load_shown(const Rect& first, int32_t level, int64_t end) {
 }
 
 bool LayersPreview::load_rest(int64_t end) {
-  if (in_parts()) return survey_some(end);
+  if (in_parts()) return survey_->go_on(shown_layer(), end);
   return load_whole({shown_}, end) && load_whole(noise_layers_, end);
-}
-
-Rect LayersPreview::survey_band() const {
-  const int32_t above = std::max(0, surveyed_ - Survey::kMargin);
-  const int32_t below = std::min(height(), surveyed_ + kSurveyRows + Survey::kMargin);
-  return {0, above, width(), std::max(0, below - above)};
-}
-
-// The layer passes once, and what is measured of it is kept.
-bool LayersPreview::survey_some(int64_t end) {
-  if (!survey_) {
-    Params params;
-    params.auto_sigma = true;
-    survey_ = std::make_unique<Survey>(params, format(), width(), height());
-  }
-  while (surveyed_ < height()) {
-    const Rect band = survey_band();
-    if (!shown_layer().load(band, end)) return false;
-    const Rect rows{0, surveyed_, width(), std::min(kSurveyRows, height() - surveyed_)};
-    const std::shared_ptr<const PixelBuffer> pixels = shown_layer().part(band);
-    survey_->add(pixels->image(), rows.y, rows.bottom());
-    keep_middle(*pixels, rows);
-    surveyed_ = rows.bottom();
-  }
-  return true;
-}
-
-// The curve of the noise is measured on whole rows in the middle.
-void LayersPreview::keep_middle(const PixelBuffer& band, const Rect& rows) {
-  if (!middle_) {
-    const auto most = static_cast<int32_t>(std::max<int64_t>(kSurveyRows, kMostOfArea / width()));
-    const int32_t count = std::min(height(), most);
-    middle_ = std::make_shared<PixelBuffer>(format(), width(), height(),
-                                            Rect{0, (height() - count) / 2, width(), count});
-  }
-  const Rect part = intersect(rows, middle_->rect());
-  for (int32_t y = part.y; y < part.bottom(); ++y) {
-    std::memcpy(middle_->at(0, y), band.at(0, y), static_cast<size_t>(band.row_bytes()));
-  }
 }
 
 bool LayersPreview::load_measured(int64_t end) {
@@ -210,7 +171,7 @@ bool LayersPreview::load_measured(int64_t end) {
 }
 
 bool LayersPreview::is_measurable() const {
-  if (in_parts()) return surveyed_ == height();
+  if (in_parts()) return survey_->done();
   if (measured_parts_.empty()) return have_read(noise_layers_);
   return shown_layer().has_fetched(measured_parts_);
 }
@@ -319,7 +280,7 @@ bool LayersPreview::ready(const ui::PreviewJob& job) {
 }
 
 bool LayersPreview::get_ready(const ui::PreviewJob& job) {
-  const std::optional<NoiseModel> known = known_noise(job.params);
+  const std::optional<NoiseModel> known = known_.of(job.params);
   const double most = job.params.auto_sigma ? kMostNoise : job.params.sigma;
   const NoiseModel noise =
       known ? *known : white_noise(format().colours(), static_cast<float>(most));
@@ -362,11 +323,6 @@ void LayersPreview::hand_over(const ui::PreviewJob& job, const VolumeBox& level_
   job_pixels_ = std::move(pixels);
 }
 
-std::optional<NoiseModel> LayersPreview::measured(const Params& params) const {
-  const std::lock_guard lock(mutex_);
-  return measured_.at(static_cast<size_t>(params.noise));
-}
-
 SharedPixels LayersPreview::measured_pixels() const {
   SharedPixels pixels;
   if (in_parts() || !have_read(noise_layers_)) return pixels;
@@ -376,160 +332,30 @@ SharedPixels LayersPreview::measured_pixels() const {
   return pixels;
 }
 
-// Of a sigma that is given for a picture, the range has to be known, and what impulses there are.
-std::optional<NoiseModel> LayersPreview::known_noise(const Params& params) const {
-  if (params.auto_sigma || filter_.measures_given()) {
-    std::optional<NoiseModel> noise = measured(params);
-    if (noise) noise = Engine::asked_noise(params, *noise);
-    return noise;
-  }
-  NoiseModel noise = white_noise(format().colours(), static_cast<float>(params.sigma));
-  if (!Engine::looks_at_whole(params, format())) return noise;
-  const std::lock_guard lock(mutex_);
-  if (!range_ || (asks_for_impulses(params) && !impulses_)) return std::nullopt;
-  noise.range = *range_;
-  noise.impulses = impulses_.value_or(Impulses::kNone);
-  return noise;
-}
-
 // The measurement is made once and outlives the job that asked for it: slider moves don't start it
 // again.
 Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
   const std::lock_guard one(measuring_);
-  if (const std::optional<NoiseModel> known = known_noise(params)) {
+  if (const std::optional<NoiseModel> known = known_.of(params)) {
     noise = *known;
     return validate(params);
   }
   Callbacks callbacks;
   callbacks.cancel = &stopped_;
-  Params asked = params;
-  asked.auto_sigma = params.auto_sigma || filter_.measures_given();
+  const Params asked = known_.asked(params);
   const Status status = measure(asked, callbacks, noise);
   if (!status.ok()) return status;
-  {
-    const std::lock_guard lock(mutex_);
-    range_ = noise.range;
-    if (asked.auto_sigma || asks_for_impulses(params)) impulses_ = noise.impulses;
-    if (asked.auto_sigma) measured_.at(static_cast<size_t>(params.noise)) = noise;
-  }
+  known_.note(asked, noise);
   if (asked.auto_sigma) noise = Engine::asked_noise(params, noise);
   return status;
 }
 
 Status LayersPreview::measure(const Params& params, const Callbacks& callbacks, NoiseModel& noise) {
-  if (in_parts()) return filter_.measure_survey()(params, *survey_, callbacks, noise, nullptr);
+  if (in_parts())
+    return filter_.measure_survey()(params, survey_->survey(), callbacks, noise, nullptr);
   std::vector<ConstImage> layers;
   for (const int32_t index : noise_layers_) layers.push_back(layer(index).pixels().image());
   return filter_.measure(params, count(), layers, callbacks, noise, nullptr);
-}
-
-Status LayersPreview::denoise_part(const ui::PreviewJob& job, const NoiseModel& noise,
-                                   const Callbacks& callbacks, const MutableImage& into,
-                                   const Outcome& outcome) {
-  const Params params = job.coarse ? coarse_params(job.params, 0) : job.params;
-  VolumeBox box;
-  const Status status = filter_.needed(params, noise, {format(), width(), height(), count()},
-                                       {into.rect, job.layer, 1}, box);
-  if (!status.ok()) return status;
-  if (!holds(outcome.pixels.box, box)) return more_is_needed();
-  std::vector<ConstImage> sources;
-  for (int32_t z = box.first; z < box.first + box.layers; ++z) {
-    const PixelBuffer& pixels = z == job.layer ? *outcome.pixels.full : layer(z).pixels();
-    sources.push_back(pixels.image());
-  }
-  return filter_.run(params, noise, {count(), box.first, sources}, {count(), job.layer, {&into, 1}},
-                     callbacks, outcome.report);
-}
-
-// Pixels outside of the selection are the layer's own.
-Status LayersPreview::denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
-                                   const Callbacks& callbacks, const Outcome& outcome) {
-  const Rect part = intersect(job.rect, outcome.selection.rect());
-  PixelBuffer output(format(), width(), height(), job.rect);
-  if (part != job.rect) {
-    const PixelBuffer& source = *outcome.pixels.full;
-    for (int32_t y = job.rect.y; y < job.rect.bottom(); ++y) {
-      std::memcpy(output.at(job.rect.x, y), source.at(job.rect.x, y),
-                  static_cast<size_t>(output.row_bytes()));
-    }
-  }
-  if (!part.empty()) {
-    const MutableImage into{format(),          width(), height(), part, output.at(part.x, part.y),
-                            output.row_bytes()};
-    const Status status = denoise_part(job, noise, callbacks, into, outcome);
-    if (!status.ok()) return status;
-  }
-  outcome.target = ui::Bitmap(job.rect);
-  finish_full(job, outcome, output);
-  return {};
-}
-
-// Through the layer's own format, whose steps may be coarser than the screen's, and the selection.
-void LayersPreview::finish_full(const ui::PreviewJob& job, const Outcome& outcome,
-                                PixelBuffer& output) const {
-  const Encoding& encoding = layer(job.layer).io().encoding();
-  const LayerSelection& selection = outcome.selection;
-  const PixelBuffer& source = *outcome.pixels.full;
-  const Rect& rect = job.rect;
-  std::vector<uint8_t> original(size_t(rect.width) * encoding.native_bytes());
-  std::vector<uint8_t> result(original.size());
-  const PreviewConversion to_preview(encoding, encoding.native);
-  for (int32_t y = rect.y; y < rect.bottom(); ++y) {
-    const uint8_t* row = output.at(rect.x, y);
-    if (!encoding.direct() || !selection.replaces()) {
-      babl_process(babl_fish(encoding.engine, encoding.native), source.at(rect.x, y),
-                   original.data(), rect.width);
-      restore_native(encoding, original.data(), source.at(rect.x, y), row, result.data(),
-                     rect.width);
-      if (!selection.replaces()) {
-        selection.merge(encoding.native, rect.x, y, rect.width, original.data(), result.data());
-      }
-      row = result.data();
-    }
-    to_preview.convert(row, outcome.target.at(rect.x, y), rect.width);
-  }
-}
-
-// A reduced view has little noise left and all its sharpness to lose; at 100 % it is the other way
-// round.
-ui::Bitmap LayersPreview::as_shown(const JobPixels& pixels, ui::Bitmap reduced) const {
-  const ui::PreviewJob& job = pixels.job;
-  const int32_t level = ui::coarse_level(job);
-  if (level == job.reduction) return reduced;
-  const Rect part = ui::at_level(job.rect, level);
-  if (level == 0) return ui::enlarge(reduced, job.reduction, level, part);
-  return ui::apply_at(*pixels.shown, *pixels.reduced, reduced, job.reduction, level, part);
-}
-
-Status LayersPreview::denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
-                                      const Callbacks& callbacks, const Outcome& outcome) {
-  const Params params = coarse_params(job.params, job.reduction);
-  const NoiseModel reduced = reduced_noise(noise, job.reduction);
-  const Rect whole = ui::at_level(layer(job.layer).io().whole(), job.reduction);
-  ScreenPixels pixels(layer(job.layer).io().encoding().format.colours());
-  ui::Bitmap target(ui::at_level(job.rect, job.reduction));
-  VolumeBox box;
-  Status status =
-      filter_.needed(params, reduced, {pixels.format(), whole.width, whole.height, count()},
-                     {target.rect, job.layer, 1}, box);
-  if (!status.ok()) return status;
-  if (!holds(outcome.pixels.box, box)) return more_is_needed();
-  std::vector<ConstImage> sources;
-  for (int32_t z = box.first; z < box.first + box.layers; ++z) {
-    const std::shared_ptr<const ui::Bitmap> level =
-        z == job.layer ? outcome.pixels.reduced : layer(z).level_part(job.reduction, box.rect);
-    sources.push_back(pixels.image(*level, whole.width, whole.height, box.rect));
-  }
-  const MutableImage into = pixels.target(target, whole.width, whole.height);
-  status = filter_.run(params, reduced, {count(), box.first, sources},
-                       {count(), job.layer, {&into, 1}}, callbacks, outcome.report);
-  if (!status.ok()) return status;
-  pixels.finish(target);
-  if (!outcome.selection.replaces()) {
-    outcome.selection.merge(job.reduction, *outcome.pixels.reduced, target);
-  }
-  outcome.target = as_shown(outcome.pixels, std::move(target));
-  return {};
 }
 
 Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callbacks,
@@ -550,9 +376,9 @@ Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callba
   if (Status status = noise_for(job.params, noise); !status.ok()) return status;
   Report report;
   const std::shared_ptr<const LayerSelection> selection = selected();
-  const Outcome outcome{*pixels, *selection, result.bitmap, report};
-  const Status status = job.reduction > 0 ? denoise_reduced(job, noise, callbacks, outcome)
-                                          : denoise_full(job, noise, callbacks, outcome);
+  const Status status =
+      PreviewFilter(filter_, layers_)
+          .run(job, noise, callbacks, {*pixels, *selection, result.bitmap, report});
   if (!status.ok()) return status;
   ui::PreviewInfo& info = result.info;
   info.spared = intersect(job.rect, selection->rect()).empty();
@@ -579,7 +405,7 @@ void LayersPreview::pick_area(const Rect& visible) {
   Rect area = selection ? shown_layer().io().selected() : visible;
   std::shared_ptr<const PixelBuffer> pixels;
   if (in_parts() && !area.empty()) {
-    area = middle_of(area, kMostOfArea);
+    area = middle_of(area, LayerSurvey::kMostInDetail);
     const Status status = guard([&] { shown_layer().load(area, G_MAXINT64); });
     if (!status.ok()) area = {};
     pixels = shown_layer().part(area);
@@ -635,8 +461,8 @@ Status LayersPreview::measure_layer(int32_t index, ui::NoisePicture& picture) {
   Callbacks callbacks;
   callbacks.cancel = &stopped_;
   NoiseCurve curve;
-  const ConstImage image = in_parts() ? middle_->image() : layer(index).pixels().image();
-  const NoiseArea area = in_parts() ? NoiseArea{middle_->rect(), nullptr, 0} : NoiseArea{};
+  const ConstImage image = in_parts() ? survey_->middle().image() : layer(index).pixels().image();
+  const NoiseArea area = in_parts() ? NoiseArea{survey_->middle().rect(), nullptr, 0} : NoiseArea{};
   Status status = engine_.noise_curve(image, area, noise, callbacks, curve);
   if (!status.ok()) return status;
   picture.sigma.assign(noise.sigma[0], noise.sigma[0] + noise.channels);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -13,11 +12,13 @@
 #include <vector>
 
 #include "engine/denoise.h"
-#include "engine/noise/survey.h"
+#include "known_noise.h"
 #include "layer_filter.h"
 #include "layer_selection.h"
+#include "layer_survey.h"
 #include "loaded_layer.h"
 #include "pixel_check.h"
+#include "preview_filter.h"
 #include "target.h"
 #include "ui/preview_source.h"
 
@@ -70,7 +71,7 @@ class LayersPreview {
 
   // What denoise() measured, when it did, looking for what these params look for; and the pixels of
   // the layers that it measured: none as long as they are not held whole.
-  std::optional<NoiseModel> measured(const Params& params) const;
+  std::optional<NoiseModel> measured(const Params& params) const { return known_.measured(params); }
   SharedPixels measured_pixels() const;
 
  private:
@@ -80,23 +81,11 @@ class LayersPreview {
     bool noise = false;
     bool reduced = false;
   };
-  // What a job works on of the layer that shows, as far as it isn't held whole: pixels, or smaller
-  // pictures. Read on the main thread, used by the worker.
-  struct JobPixels {
-    ui::PreviewJob job;
-    VolumeBox box;  // at job.reduction: what was read for it
-    std::shared_ptr<const PixelBuffer> full;
-    std::shared_ptr<const ui::Bitmap> reduced;  // at job.reduction
-    std::shared_ptr<const ui::Bitmap> shown;    // at coarse_level(job)
-  };
   // A layer that is alone may be held in parts; it is measured while it passes by.
   bool in_parts() const { return !layers_.front()->is_whole(); }
   bool get_ready(const ui::PreviewJob& job);
   bool load_shown(const Rect& first, int32_t level, int64_t end);
   bool load_rest(int64_t end);
-  bool survey_some(int64_t end);
-  void keep_middle(const PixelBuffer& band, const Rect& rows);
-  Rect survey_band() const;
   // Of a picture, the parts that stand for it; of all others the layers that are measured.
   bool load_measured(int64_t end);
   bool is_measurable() const;
@@ -112,26 +101,9 @@ class LayersPreview {
   LoadedLayer& shown_layer() const { return *layers_[static_cast<size_t>(shown_)]; }
   PixelFormat format() const { return layers_.front()->io().encoding().format; }
 
-  // What need not be measured any more.
-  std::optional<NoiseModel> known_noise(const Params& params) const;
   Status noise_for(const Params& params, NoiseModel& noise);
   void measure_aside(const Params& params);
   Status measure(const Params& params, const Callbacks& callbacks, NoiseModel& noise);
-  // What the worker makes of a job: the pixels, and how they came about.
-  struct Outcome {
-    const JobPixels& pixels;
-    const LayerSelection& selection;
-    ui::Bitmap& target;
-    Report& report;
-  };
-  Status denoise_full(const ui::PreviewJob& job, const NoiseModel& noise,
-                      const Callbacks& callbacks, const Outcome& outcome);
-  Status denoise_part(const ui::PreviewJob& job, const NoiseModel& noise,
-                      const Callbacks& callbacks, const MutableImage& into, const Outcome& outcome);
-  void finish_full(const ui::PreviewJob& job, const Outcome& outcome, PixelBuffer& output) const;
-  ui::Bitmap as_shown(const JobPixels& pixels, ui::Bitmap reduced) const;
-  Status denoise_reduced(const ui::PreviewJob& job, const NoiseModel& noise,
-                         const Callbacks& callbacks, const Outcome& outcome);
 
   Engine& engine_;
   LayerFilter& filter_;
@@ -141,11 +113,8 @@ class LayersPreview {
   int32_t shown_;
   Screen screen_;
   std::optional<Wanted> wanted_;
-  std::shared_ptr<const JobPixels> job_pixels_;  // of the latest job that is ready
-  // Of a layer in parts.
-  std::unique_ptr<Survey> survey_;
-  int32_t surveyed_ = 0;                                     // rows
-  std::shared_ptr<PixelBuffer> middle_;                      // that the noise's curve is of
+  std::shared_ptr<const JobPixels> job_pixels_;              // of the latest job that is ready
+  std::optional<LayerSurvey> survey_;                        // of a layer in parts
   std::shared_ptr<const PixelBuffer> area_pixels_;           // of area_
   mutable std::shared_ptr<const ui::Bitmap> original_;       // that original() gave last
   mutable std::tuple<int32_t, Rect, uint64_t> original_of_;  // level, part, reads
@@ -158,11 +127,8 @@ class LayersPreview {
   std::atomic<bool> complete_ = false;  // all that is measured was read
   CancelToken stopped_;
   std::mutex measuring_;  // one at a time: what two ask for is the same
+  KnownNoise known_;
   mutable std::mutex mutex_;
-  // By NoiseKind.
-  std::array<std::optional<NoiseModel>, static_cast<size_t>(NoiseKind::kCamera) + 1> measured_;
-  std::optional<PictureRange> range_;
-  std::optional<Impulses> impulses_;
   int32_t area_layer_ = 0;
   Rect area_;                    // that measure_area() looks at
   std::vector<uint8_t> picked_;  // its selected pixels, when not all are
