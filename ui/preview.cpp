@@ -203,6 +203,10 @@ void Preview::connect() {
      G_CALLBACK(+[](GtkWidget*, GdkEventKey* event, Self self) { return self->key(*event); }));
   on("key-release-event",
      G_CALLBACK(+[](GtkWidget*, GdkEventKey* event, Self self) { return self->key(*event); }));
+  on("focus-out-event", G_CALLBACK(+[](GtkWidget*, GdkEvent*, Self self) -> gboolean {
+       self->keyboard_left();
+       return FALSE;
+     }));
 }
 
 void Preview::set_params(const Params& params) {

@@ -79,6 +79,7 @@ class Preview {
   gboolean released();
   gboolean scrolled(const GdkEventScroll& event);
   gboolean key(const GdkEventKey& event);
+  void keyboard_left();
   bool zoom_key(guint key);
   bool layer_key(guint key);
   bool arrow_key(const GdkEventKey& event);

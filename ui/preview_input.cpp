@@ -165,4 +165,9 @@ gboolean Preview::key(const GdkEventKey& event) {
   return zoom_key(event.keyval) || layer_key(event.keyval) || arrow_key(event) ? TRUE : FALSE;
 }
 
+// The Space that is held will be let go of elsewhere.
+void Preview::keyboard_left() {
+  if (drag_ == Drag::kNone) show_original(false);
+}
+
 }  // namespace grainless::ui

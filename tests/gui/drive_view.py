@@ -244,6 +244,11 @@ def the_keyboard_is_enough(window):
     wait_for("the original while Space is held", lambda: not np.array_equal(window.picture(), result), 20)
     xdotool("keyup", "space")
     wait_for("the result after Space", lambda: np.array_equal(window.picture(), result), 20)
+    xdotool("keydown", "space")
+    wait_for("the original while Space is held", lambda: not np.array_equal(window.picture(), result), 20)
+    keys("Tab")  # Space is let go of where the keyboard is then
+    wait_for("the result without the keyboard", lambda: np.array_equal(window.picture(), result), 20)
+    xdotool("keyup", "space")
     keys("Escape")
     answer = window.gone()
     assert answer["status"] == "cancel" and not answer["dirty"], answer
