@@ -33,9 +33,44 @@ gboolean show_automatic(GtkSpinButton* spin, gpointer) {
   return TRUE;
 }
 
+// With a point, a comma or the language's own decimal sign: what reads most of the text.
+std::optional<double> number_in(const std::string& text) {
+  std::string point = text;
+  std::replace(point.begin(), point.end(), ',', '.');
+  std::optional<double> number;
+  ptrdiff_t longest = 0;
+  for (const std::string& one : {text, point}) {
+    gchar* end = nullptr;
+    const double value = g_strtod(one.c_str(), &end);
+    if (end - one.c_str() <= longest || std::isnan(value)) continue;
+    longest = end - one.c_str();
+    number = value;
+  }
+  return number;
+}
+
+// Whether the text begins the word for "automatic", however it is written; nothing at all does.
+bool means_automatic(const std::string& text) {
+  gchar* begun = g_utf8_casefold(text.c_str(), -1);
+  gchar* word = g_utf8_casefold(_("Automatic"), -1);
+  const bool means = std::string_view(word).starts_with(begun);
+  g_free(begun);
+  g_free(word);
+  return means;
+}
+
+// GTK takes what is no number for 0; here the value stays.
 gint read_automatic(GtkSpinButton* spin, gdouble* value, gpointer) {
-  if (std::string_view(gtk_entry_get_text(GTK_ENTRY(spin))) != _("Automatic")) return FALSE;
-  *value = 0;
+  g_signal_stop_emission_by_name(spin, "input");  // GIMP's spin buttons would read it once more
+  *value = gtk_spin_button_get_value(spin);
+  const std::string text = gtk_entry_get_text(GTK_ENTRY(spin));
+  gdouble least = 0;
+  gtk_spin_button_get_range(spin, &least, nullptr);
+  if (const std::optional<double> number = number_in(text)) {
+    *value = *number;
+  } else if (least <= 0 && means_automatic(text)) {
+    *value = 0;
+  }
   return TRUE;
 }
 
@@ -61,17 +96,16 @@ gboolean show_value(GtkSpinButton* spin, gpointer) {
   return TRUE;
 }
 
-// A number with or without its unit, and with either decimal sign. GTK takes what is none for 0;
-// here the value stays, as it does in full where nobody has touched the rounded one.
+// A number with or without its unit. What is none leaves the value as it is, in full where nobody
+// has touched the rounded one.
 gint read_value(GtkSpinButton* spin, gdouble* value, gpointer) {
   g_signal_stop_emission_by_name(spin, "input");  // GIMP's spin scales would read it once more
   *value = gtk_spin_button_get_value(spin);
   const std::string text = gtk_entry_get_text(GTK_ENTRY(spin));
   const bool instead = GPOINTER_TO_INT(g_object_get_data(G_OBJECT(spin), kInstead)) > 0;
   if (instead || text == number_text(spin, *value)) return TRUE;
-  gchar* end = nullptr;
-  const double number = g_strtod(text.c_str(), &end);
-  if (end != text.c_str() && !std::isnan(number)) *value = number;
+  const std::optional<double> number = number_in(text);
+  if (number) *value = *number;
   return TRUE;
 }
 

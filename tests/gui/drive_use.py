@@ -177,17 +177,34 @@ def names_in_another_encoding(session, work):
 def words_are_no_numbers(window):
     """A slip of the fingers, and nothing at all; a number with anything after it is one."""
     window.set_number("Strength", 80)
-    spin = window.widget("spin button", "Strength")
-    for text, number in (("l00", 80), ("", 80), ("nan", 80), ("70 %", 70), ("65.5x", 65.5)):
+    type_numbers(window, "Strength", (("l00", 80), ("", 80), ("nan", 80), ("70 %", 70), ("65.5x", 65.5), ("66,5", 66.5),
+                                      ("1,5 %", 1.5)))
+    window.set_number("Strength", 100)
+
+
+def type_numbers(window, name, cases):
+    """What is typed, and the value that comes of it."""
+    spin = window.widget("spin button", name)
+    for text, number in cases:
         assert spin.get_component_iface().grab_focus()
         wait_for("the keyboard", lambda: active_title() == "Grainless Denoise", 20)
         keys("ctrl+a", "BackSpace")
         subprocess.run(["xdotool", "type", "--", text], check=True)
-        wait_for(f"'{text}' on its slider", lambda: desktop.text(spin) == text, 20)
+        wait_for(f"'{text}' in its place", lambda: desktop.text(spin) == text, 20)
         keys("Tab")
-        wait_for(f"a number again after '{text}'", lambda: desktop.text(spin) != text or text == "70 %", 20)
-        wait_for(f"{number} after '{text}'", lambda: abs(window.number("Strength") - number) < 1, 5)
-    window.set_number("Strength", 100)
+        wait_for(f"{number} after '{text}'", lambda: abs(window.number(name) - number) < 0.1, 5)
+        wait_for(f"a number again after '{text}'",
+                 lambda: desktop.text(spin).removesuffix(" %") in (f"{number:.0f}", "Automatic"), 20)
+
+
+def words_mean_automatic(window):
+    """Or nothing: then the number stays."""
+    expander = window.widget("toggle button", "Advanced tweaks")
+    click(expander)
+    wait_for("the controls below it", lambda: is_showing(window.widget("spin button", "Search window")), 20)
+    type_numbers(window, "Search window", (("9", 9), ("l1", 9), ("AUTO", 0), ("7 px", 7), ("", 0), ("13,0", 13), ("foo", 13),
+                                           ("Automatic", 0)))
+    click(expander)
 
 
 def names_of_several_lines(session):
@@ -307,6 +324,7 @@ def steps(session, work):
     yield "broken presets are refused", lambda: broken_presets_are_refused(window)
     yield "reset restores the defaults", lambda: reset_restores_the_defaults(window)
     yield "what is no number changes nothing", lambda: words_are_no_numbers(window)
+    yield "words that mean automatic", lambda: words_mean_automatic(window)
     yield "Help and F1 open the manual", lambda: help_opens_the_manual(window, opened)
     yield "Help says the version of the filter and of its module", lambda: help_says_the_version(window)
     yield "Escape ends the dialog", lambda: (keys("Escape"), window.gone())
