@@ -173,6 +173,7 @@ class Dialog {
     gtk_box_pack_start(GTK_BOX(content), halves, TRUE, TRUE, 0);
     gtk_widget_show_all(halves);
     fix_width(side_, parts_, kSideWidth);
+    leave_wheel_to(side_);
     set_size();
   }
 

@@ -12,6 +12,27 @@ int least_width(GtkWidget* widget) {
   return least;
 }
 
+bool scrolls(GtkScrolledWindow* column) {
+  GtkAdjustment* place = gtk_scrolled_window_get_vadjustment(column);
+  return gtk_adjustment_get_upper(place) - gtk_adjustment_get_lower(place) >
+         gtk_adjustment_get_page_size(place);
+}
+
+// What a control doesn't take goes to what is around it.
+gboolean pass_wheel_on(GtkWidget* control, GdkEvent*, GtkScrolledWindow* column) {
+  const bool taken = GTK_IS_ENTRY(control) && gtk_widget_has_focus(control);
+  if (scrolls(column) && !taken) g_signal_stop_emission_by_name(control, "scroll-event");
+  return FALSE;
+}
+
+void leave_wheel(GtkWidget* widget, gpointer column) {
+  if (GTK_IS_ENTRY(widget) || GTK_IS_COMBO_BOX(widget)) {
+    g_signal_connect(widget, "scroll-event", G_CALLBACK(pass_wheel_on), column);
+  } else if (GTK_IS_CONTAINER(widget)) {
+    gtk_container_forall(GTK_CONTAINER(widget), leave_wheel, column);
+  }
+}
+
 }  // namespace
 
 GtkWidget* new_side_column(GtkWidget* content) {
@@ -30,6 +51,10 @@ void fix_width(GtkWidget* column, const std::vector<GtkWidget*>& parts, int leas
   for (GtkWidget* part : parts) width = std::max(width, least_width(part));
   width += least_width(gtk_scrolled_window_get_vscrollbar(GTK_SCROLLED_WINDOW(column)));
   gtk_widget_set_size_request(column, std::max(width, least), -1);
+}
+
+void leave_wheel_to(GtkWidget* column) {
+  gtk_container_forall(GTK_CONTAINER(column), leave_wheel, column);
 }
 
 void shorten_names(GtkComboBox* combo) {

@@ -10,6 +10,10 @@ namespace grainless::ui {
 // Scrolls content up and down. How wide it is must be said: the content has no part in it.
 GtkWidget* new_side_column(GtkWidget* content);
 
+// Where the column scrolls, the wheel over one of its controls scrolls it, too, and changes no
+// setting; but a number that has the keyboard takes the wheel. To be called when all are there.
+void leave_wheel_to(GtkWidget* column);
+
 // As wide as the widest of `parts` needs to be now, folded away or not, with the scroll bar beside
 // it, and at least `least` pixels. It stays so: whatever the content comes to say must wrap or be
 // shortened. The parts are in their window, which tells their style, and shown

@@ -207,6 +207,40 @@ def words_mean_automatic(window):
     click(expander)
 
 
+def wheel_scrolls(window):
+    """Where all controls have room, the wheel changes the one below it; where they scroll, it scrolls them, and nobody changes
+    what the pointer passes, but for a number that has the keyboard."""
+    def turn(role, name, button, times):
+        x, y, width, height = desktop.extents(window.widget(role, name))
+        subprocess.run(["xdotool", "mousemove", str(x + width // 3), str(y + height // 2), "click", "--repeat", str(times),
+                        str(button)], check=True)
+
+    def place():
+        return desktop.extents(window.widget("spin button", "Strength"))[1]
+
+    def is_changed_by_wheel():
+        turn("spin button", "Strength", 5, 1)
+        wait_for("less strength", lambda: window.number("Strength") < 100, 10)
+        window.set_number("Strength", 100)
+
+    top = place()
+    is_changed_by_wheel()
+    expander = window.widget("toggle button", "Advanced tweaks")
+    click(expander)
+    wait_for("more controls than have room", lambda: is_showing(window.widget("combo box", "Hot pixels")), 20)
+    assert window.widget("check box", "Measure the noise automatically").get_component_iface().grab_focus()
+    for role, name in (("spin button", "Strength"), ("combo box", "Quality")):
+        before = window.number("Strength"), window.selected("Quality")
+        turn(role, name, 5, 1)
+        wait_for("the controls to move", lambda: place() < top, 10)
+        turn(role, name, 4, 3)
+        wait_for("the controls where they were", lambda: place() == top, 10)
+        assert (window.number("Strength"), window.selected("Quality")) == before, name
+    assert window.widget("spin button", "Strength").get_component_iface().grab_focus()
+    is_changed_by_wheel()
+    click(expander)
+
+
 def names_of_several_lines(session):
     """However many a layer's name has, the list of layers has one."""
     session.ask("open_layer", 90, 70, "u8", 12, 2)
@@ -325,6 +359,7 @@ def steps(session, work):
     yield "reset restores the defaults", lambda: reset_restores_the_defaults(window)
     yield "what is no number changes nothing", lambda: words_are_no_numbers(window)
     yield "words that mean automatic", lambda: words_mean_automatic(window)
+    yield "the wheel scrolls the controls", lambda: wheel_scrolls(window)
     yield "Help and F1 open the manual", lambda: help_opens_the_manual(window, opened)
     yield "Help says the version of the filter and of its module", lambda: help_says_the_version(window)
     yield "Escape ends the dialog", lambda: (keys("Escape"), window.gone())
