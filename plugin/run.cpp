@@ -199,9 +199,9 @@ GimpValueArray* run(const Call& call, const MakeJob& make_job) {
 }
 
 // Drawables that are denoised one by one; the topmost visible one is shown.
-JobSubject subject_of(GimpImage* image, const Drawables& drawables) {
+JobSubject subject_of(GimpImage* image, const Drawables& drawables, Use use) {
   const Drawables chosen = from_the_bottom(image, drawables);
-  JobSubject subject{.image = image, .refusal = [=] { return refusal(image, chosen); }};
+  JobSubject subject{.image = image, .refusal = [=] { return refusal(image, chosen, use); }};
   for (GimpDrawable* drawable : chosen) subject.groups.push_back({drawable});
   const auto seen = std::find_if(chosen.rbegin(), chosen.rend(), is_seen);
   subject.shown = static_cast<int32_t>((seen != chosen.rend() ? seen.base() : chosen.end()) -
@@ -242,10 +242,13 @@ GimpValueArray* run_procedure(GimpProcedure* procedure, GimpRunMode run_mode, Gi
     if (chosen.empty()) {
       return answer(procedure, GIMP_PDB_CALLING_ERROR, _("There is no layer to denoise."));
     }
-    const std::string why = refusal(image, chosen);
+    // The dialog's preview is one of pixels, and there it can be chosen to change those.
+    const bool dialog = run_mode == GIMP_RUN_INTERACTIVE;
+    const Use use = !dialog && wants_effect(config) ? Use::kEffect : Use::kPixels;
+    const std::string why = refusal(image, chosen, use);
     if (!why.empty()) return answer(procedure, GIMP_PDB_EXECUTION_ERROR, why);
     return run({procedure, run_mode, config, {}}, [&](Engine& engine) {
-      return std::make_unique<Job>(engine, picture_filter(engine), subject_of(image, chosen));
+      return std::make_unique<Job>(engine, picture_filter(engine), subject_of(image, chosen, use));
     });
   });
 }

@@ -62,12 +62,18 @@ bool is_locked(GimpItem* item) {
   return false;
 }
 
-std::string refusal(GimpDrawable* drawable) {
-  GimpItem* item = GIMP_ITEM(drawable);
+std::string pixels_refusal(GimpItem* item) {
   if (gimp_item_is_group(item)) {
     return with_name(_("“%s” is a layer group: select the layers inside of it instead."), item);
   }
-  if (const std::string why = drawn_refusal(item); !why.empty()) return why;
+  return drawn_refusal(item);
+}
+
+std::string refusal(GimpDrawable* drawable, Use use) {
+  GimpItem* item = GIMP_ITEM(drawable);
+  if (use == Use::kPixels) {
+    if (const std::string why = pixels_refusal(item); !why.empty()) return why;
+  }
   if (is_locked(item)) {
     return with_name(_("The pixels of “%s” are locked: unlock them first."), item);
   }
@@ -112,7 +118,7 @@ bool is_seen(GimpDrawable* drawable) {
   return true;
 }
 
-std::string refusal(GimpImage* image, const Drawables& drawables) {
+std::string refusal(GimpImage* image, const Drawables& drawables, Use use) {
   if (!gimp_image_is_valid(image)) {
     return _("The image was closed while the filter was open: nothing was changed.");
   }
@@ -120,7 +126,7 @@ std::string refusal(GimpImage* image, const Drawables& drawables) {
     if (!gimp_item_is_valid(GIMP_ITEM(drawable))) {
       return gone_sentence();
     }
-    if (const std::string why = refusal(drawable); !why.empty()) return why;
+    if (const std::string why = refusal(drawable, use); !why.empty()) return why;
   }
   return {};
 }

@@ -24,7 +24,9 @@ bool is_seen(GimpDrawable* drawable);
 
 // Why the filter can't work on one of them: GIMP stays usable while the dialog is open, and the
 // image may have been closed or a layer deleted since the run got them.
-std::string refusal(GimpImage* image, const Drawables& drawables);
+// An effect also works on what shows without pixels of its own: groups and text.
+enum class Use { kPixels, kEffect };
+std::string refusal(GimpImage* image, const Drawables& drawables, Use use = Use::kPixels);
 
 // Where a drawable lies in its image, and what its pixels look like.
 struct Placement {

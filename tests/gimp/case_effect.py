@@ -325,6 +325,31 @@ def check_by_the_procedure():
         assert np.array_equal(native_pixels(layer), filtered(copy, **QUICK))
 
 
+def check_groups_and_text():
+    """The procedure puts the effect on what GIMP's menu does: it is the one that GIMP puts there, and text stays text."""
+    image = new_image()
+    group = Gimp.GroupLayer.new(image, "group")
+    image.insert_layer(group, None, 0)
+    add_layer(image, parent=group)
+    text = Gimp.TextLayer.new(image, "text", Gimp.context_get_font(), 20, Gimp.Unit.pixel())
+    image.insert_layer(text, None, 0)
+    for target in (group, text):
+        copy = image.duplicate()
+        other = next(layer for layer in copy.get_layers() if layer.get_name() == target.get_name())
+        other.append_filter(new_effect(other, **QUICK))
+        status, message = call(image, [target], as_effect=True, **QUICK)
+        assert status == SUCCESS, message
+        assert [effect.get_operation_name() for effect in target.get_filters()] == [OPERATION]
+        assert np.array_equal(seen(image), seen(copy)), target.get_name()
+        copy.delete()
+    assert text.is_text_layer() and text.get_text() == "text"
+    group.set_lock_content(True)
+    status, message = call(image, [group], as_effect=True, **QUICK)
+    assert status != SUCCESS and "locked" in message and len(group.get_filters()) == 1, message
+    status, message = call(image, [text], **QUICK)
+    assert status != SUCCESS and "text layer" in message, message
+
+
 def check_refused():
     """Only layers have effects; nothing is changed then, and the message says so."""
     image = new_image()
@@ -475,6 +500,7 @@ def cases():
     yield "effect changed and hidden later", check_edit
     yield "effect, NaN and infinity", check_unusual_values
     yield "effect by the filter's procedure", check_by_the_procedure
+    yield "effect, groups and text by the procedure", check_groups_and_text
     yield "effect, what can have none", check_refused
     yield "effect, nothing selected", check_nothing_selected
     yield "effect, refused by GIMP", check_refused_by_gimp
