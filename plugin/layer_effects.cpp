@@ -79,6 +79,12 @@ std::string refusal_of_effect(const Drawables& drawables) {
   return {};
 }
 
+std::string effect_on_channels_sentence() {
+  return _(
+      "The effect leaves the colours that are switched off in the Channels dialog alone only until "
+      "they are switched on.");
+}
+
 bool wants_effect(GimpProcedureConfig* config) {
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(config), kEffectKey) == nullptr) return false;
   gboolean wanted = FALSE;
@@ -93,6 +99,9 @@ Status add_effects(GimpImage* image, const Drawables& layers, const Params& para
   const Drawables selected = selected_ones(layers);
   const size_t missed = layers.size() - selected.size();
   if (missed > 0) note = nothing_selected_sentence(missed);
+  if (!selected.empty() && !ActiveChannels(selected.front()).all()) {
+    note += (note.empty() ? "" : "\n") + effect_on_channels_sentence();
+  }
   const UndoGroup undo(image, selected.size() > 1);
   std::vector<GimpDrawableFilter*> added;
   for (GimpDrawable* layer : selected) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "glimpse.h"
+#include "layer_effects.h"
 #include "ui/text.h"
 
 namespace grainless {
@@ -152,13 +153,18 @@ std::string LivePreview::nothing_to_change() const {
   return none ? no_channel_sentence() : nothing_selected(true);
 }
 
-std::string LivePreview::remark() const {
+// A new effect comes on top of those that are there, and works on what they make.
+void LivePreview::remark_on(ui::Situation& situation) const {
   GimpDrawable* shown = group()[static_cast<size_t>(subject_.is_stack() ? now_->shown() : 0)];
-  if (has_effects(shown)) {
-    return sentence_on(_("The preview shows “%s” without its layer effects: they come on top."),
-                       shown);
-  }
-  return nothing_selected(false);
+  situation.remark = situation.effect_remark = nothing_selected(false);
+  if (!ActiveChannels(shown).all()) situation.effect_remark = effect_on_channels_sentence();
+  if (!has_effects(shown)) return;
+  situation.remark =
+      sentence_on(_("The preview shows “%s” without its layer effects: they come on top."), shown);
+  situation.effect_remark =
+      sentence_on(_("“%s” has layer effects: this one works on what they make, the preview on the "
+                    "layer without them."),
+                  shown);
 }
 
 void LivePreview::compare(bool thorough) {
@@ -189,7 +195,7 @@ ui::Situation LivePreview::look(bool thorough) {
   situation.selection = now_->selection_changed();
   situation.unread = now_->has_work();
   if (situation.refusal.empty()) situation.refusal = nothing_to_change();
-  situation.remark = situation.refusal.empty() ? remark() : std::string();
+  if (situation.refusal.empty()) remark_on(situation);
   return situation;
 }
 

@@ -75,7 +75,7 @@ class LivePreview final : public ui::PreviewSource, public ui::LayerList {
   bool misses(const Drawables& drawables) const;
   std::string nothing_selected(bool of_all) const;
   std::string nothing_to_change() const;
-  std::string remark() const;
+  void remark_on(ui::Situation& situation) const;
   void ask_for_refusal(bool thorough);
   void compare(bool thorough);
 

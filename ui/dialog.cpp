@@ -157,12 +157,16 @@ class Dialog {
     const Status looked = guard([&] { situation = preview_->look_at_layer(thorough); });
     if (!looked.ok()) return end(looked);
     if (!situation.end.empty()) return end({ErrorCode::kBadInput, situation.end});
+    remark_ = situation.remark;
+    effect_remark_ = situation.effect_remark;
     update_controls();
-    foot_.set_remark(situation.remark);
+    show_remark();
     if (refusal_ == situation.refusal) return;
     refusal_ = situation.refusal;
     show_state();
   }
+
+  void show_remark() { foot_.set_remark(wants_effect() ? effect_remark_ : remark_); }
 
   void build(const Subject& subject) {
     GtkWidget* halves = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
@@ -230,13 +234,15 @@ class Dialog {
     return g_object_class_find_property(G_OBJECT_GET_CLASS(config_), kEffect);
   }
 
-  // Before the user has agreed to it, and not in place of a result.
-  std::string effect_refusal() const {
-    if (no_effect_.empty() || effect_argument() == nullptr) return {};
+  bool wants_effect() const {
+    if (effect_argument() == nullptr) return false;
     gboolean wanted = FALSE;
     g_object_get(config_, kEffect, &wanted, nullptr);
-    return wanted != FALSE ? no_effect_ : std::string();
+    return wanted != FALSE;
   }
+
+  // Before the user has agreed to it, and not in place of a result.
+  std::string effect_refusal() const { return wants_effect() ? no_effect_ : std::string(); }
 
   void set_size() {
     GdkDisplay* display = gtk_widget_get_display(dialog_);
@@ -276,6 +282,7 @@ class Dialog {
     const Status valid = validate(params);
     invalid_ = valid.ok() ? effect_refusal() : valid.message();
     if (valid.ok()) preview_->set_params(params);
+    show_remark();
     show_state();
   }
 
@@ -321,9 +328,10 @@ class Dialog {
   GtkWidget* side_ = nullptr;
   std::vector<GtkWidget*> parts_;  // beside the preview: whose width counts
   GtkWidget* device_ = nullptr;
-  std::string invalid_;          // why the settings can't be used
-  std::string refusal_;          // why nothing can be done to the layers as they are
-  std::optional<Status> ended_;  // why the dialog ends by itself
+  std::string invalid_;                 // why the settings can't be used
+  std::string refusal_;                 // why nothing can be done to the layers as they are
+  std::string remark_, effect_remark_;  // see Situation
+  std::optional<Status> ended_;         // why the dialog ends by itself
   bool working_ = false;
   gulong changed_ = 0;
   guint watch_ = 0;

@@ -93,9 +93,11 @@ struct Selection {
 
 // What has become of the layer in the host, whose user can go on working. All texts are sentences.
 struct Situation {
-  std::string end;         // why there is nothing left to work on; else empty
-  std::string refusal;     // why the filter would change nothing as things are; else empty
-  std::string remark;      // what else is to be known of the result; may be empty
+  std::string end;      // why there is nothing left to work on; else empty
+  std::string refusal;  // why the filter would change nothing as things are; else empty
+  std::string remark;   // what else is to be known of the result; may be empty
+  // The same where the result is an effect.
+  std::string effect_remark;
   bool pixels = false;     // version() is another one
   bool selection = false;  // selection() is another one
   bool unread = false;     // load_some() has something to do

@@ -8,7 +8,8 @@ import time
 
 import desktop
 from desktop import click, find_all, wait_for
-from session import Session, Window
+from drive_live import menu_item
+from session import PICTURE, Session, Window, settings_file
 from steps import main as run
 
 EFFECT = "grainless:denoise"
@@ -129,8 +130,33 @@ class Steps:
         assert [effect["values"]["method"] for effect in self.effects()] == ["nlm"]
         assert self.session.ask("seen") == self.session.ask("by_the_filter", {"method": "nlm"})
         window = Window(self.session)
-        click(window.widget("check box", "As an adjustable layer effect"))  # it was remembered
+        # It was remembered, and would work on what the first one makes.
+        wait_for("word of the effect below", lambda: window.label("this one works on what they make"))
+        click(window.widget("check box", "As an adjustable layer effect"))
+        wait_for("word of the effect above", lambda: window.label("they come on top"))
+        assert not window.label("this one works on what they make")
         window.end("Cancel")
+
+    def channels_switched_off(self):
+        """What is switched on later changes, too: that is said before OK."""
+        self.open()
+        settings_file(PICTURE).unlink(missing_ok=True)
+        click(menu_item(self.session, "Grainless Denoise"))
+        window = Window.already_open(self.session, "Grainless Denoise")
+        wait_for("the preview", lambda: window.label("Preview by"))
+        choice = window.widget("check box", "As an adjustable layer effect")
+
+        def is_said(said):
+            wait_for("the sentence" if said else "its end",
+                     lambda: bool(window.label("only until they are switched on")) == said, 20)
+        click(choice)
+        for off in (True, False, True):
+            self.session.ask("switch_red", not off)
+            is_said(off)
+        click(choice)
+        is_said(False)
+        window.press("Cancel")
+        wait_for("the dialog's end", lambda: desktop.application("grainless") is None)
 
 
 def main():
@@ -140,6 +166,7 @@ def main():
         ("the effect on the canvas, with a split view", steps.on_the_canvas),
         ("undone and redone", steps.undone_and_redone),
         ("from the filter's own dialog", steps.by_the_dialog),
+        ("channels switched off", steps.channels_switched_off),
         ("the window answers while the canvas is computed", steps.answers),
         ("a lost helper costs a message", steps.helper_lost),
     ])

@@ -47,3 +47,8 @@ def longest_silence(seconds):
         worst = max(worst, time.monotonic() - begun)  # noqa: F821
         time.sleep(0.01)  # noqa: F821
     return worst
+
+
+def switch_red(on):
+    """In the Channels dialog."""
+    layer.get_image().set_component_active(Gimp.ChannelType.RED, on)  # noqa: F821
