@@ -218,6 +218,21 @@ TEST(Tiff, PalettesAndFewBitsAreExpanded) {
   EXPECT_EQ(levels, (std::vector<uint8_t>{0, 85, 170, 255}));
 }
 
+// As Pillow writes them.
+TEST(Tiff, WhiteOfAPaletteWithEmptyLowBytesIsWhite) {
+  const Folder folder;
+  Image row = make_image({Component::kU8, 1}, 256, 1, "test");
+  uint16_t levels[256];
+  for (int32_t i = 0; i < 256; ++i) {
+    row.pixels[i] = static_cast<uint8_t>(i);
+    levels[i] = static_cast<uint16_t>(i << 8);
+  }
+  write_tiff_as(folder.file("a.tif"), {8, 1, PHOTOMETRIC_PALETTE}, row,
+                [&](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_COLORMAP, levels, levels, levels); });
+  const Image image = read_image(folder.file("a.tif"));
+  for (int32_t i = 0; i < 256; ++i) ASSERT_EQ(image.pixels[3 * i], i);
+}
+
 TEST(Tiff, AssociatedAlphaStaysAssociated) {
   const Folder folder;
   Image image = random_image({Component::kU8, 4}, 5, 5);

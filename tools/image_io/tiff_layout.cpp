@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tiff_layout.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -60,6 +59,16 @@ int32_t colours_of(const TiffHandle& tiff, const TiffLayout& layout) {
             " colours; only grey, RGB and palette are supported: convert it first");
 }
 
+// Entries have 16 bits. Some old files use the lower eight of them alone; Pillow and others use the
+// upper eight, and the rest is 0.
+uint32_t palette_white(const TiffLayout& layout) {
+  uint32_t bits = 0;
+  for (const uint16_t* channel : layout.colours) {
+    for (int32_t i = 0; i < 1 << layout.bits; ++i) bits |= channel[i];
+  }
+  return bits <= 0xff ? 0xff : (bits & 0xff) == 0 ? 0xff00 : 0xffff;
+}
+
 void read_palette(const TiffHandle& tiff, TiffLayout& layout) {
   uint16_t *red = nullptr, *green = nullptr, *blue = nullptr;
   if (layout.samples != 1 || layout.bits > 8 ||
@@ -68,10 +77,7 @@ void read_palette(const TiffHandle& tiff, TiffLayout& layout) {
   }
   layout.palette = true;
   layout.colours[0] = red, layout.colours[1] = green, layout.colours[2] = blue;
-  for (const uint16_t* channel : layout.colours) {
-    const auto above_8_bits = [](uint16_t value) { return value > 255; };
-    layout.deep_palette |= std::any_of(channel, channel + (1 << layout.bits), above_8_bits);
-  }
+  layout.palette_white = palette_white(layout);
 }
 
 uint32_t unpack(const uint8_t* row, int32_t index, uint32_t bits) {
@@ -122,8 +128,8 @@ void place_tiff_pixels(const TiffLayout& layout, const uint8_t* from, uint8_t* t
     for (int32_t i = 0; i < count; ++i) {
       const uint32_t entry = unpack(from, i, layout.bits);
       for (const uint16_t* channel : layout.colours) {
-        *to++ = static_cast<uint8_t>(layout.deep_palette ? (channel[entry] + 128) / 257
-                                                         : channel[entry]);
+        const uint32_t white = layout.palette_white;
+        *to++ = static_cast<uint8_t>((channel[entry] * 255u + white / 2) / white);
       }
     }
   } else if (layout.bits < 8) {

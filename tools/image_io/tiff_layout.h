@@ -22,7 +22,7 @@ struct TiffLayout {
   Extra extra = Extra::kAlpha;
   PixelFormat format;               // of the picture made of it
   const uint16_t* colours[3] = {};  // the palette's channels
-  bool deep_palette = false;        // its entries are 16-bit, not 8-bit as some old files have them
+  uint32_t palette_white = 65535;   // what its entries count to
 };
 
 // Of the handle's current page. Throws Error(kBadInput) when it is none that is supported.
