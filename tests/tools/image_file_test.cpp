@@ -90,6 +90,18 @@ TEST(ImageFile, PfmOfEitherByteOrder) {
   }
 }
 
+TEST(ImageFile, OfAStreamOfPicturesNoneIsTakenForAll) {
+  const Folder folder;
+  const std::string pgm = "P5 1 1 255\nA", pfm = std::string("Pf\n1 1\n-1.0\n\0\0\x80\x3f", 16);
+  for (const std::string& one : {pgm, pfm}) {
+    write_text(folder.file("a.pnm"), one + "\n");
+    EXPECT_EQ(read_image(folder.file("a.pnm")).width, 1);
+    write_text(folder.file("a.pnm"), one + one);
+    EXPECT_NE(refusal([&] { read_image(folder.file("a.pnm")); }).find("more than one picture"),
+              std::string::npos);
+  }
+}
+
 TEST(ImageFile, PlainPnmWithCommentsAndOddMaxval) {
   const Folder folder;
   write_text(folder.file("a.pgm"), "P2 # grey\n# two by two\n2 2\n10\n0 5 # half\n10 1\n");

@@ -216,6 +216,7 @@ Image read_pfm(const InputFile& file, const CancelToken* cancel) {
     read_bytes(file, row, image.row_bytes());
     for (size_t i = 0; swap && i < image.row_bytes(); i += 4) std::reverse(row + i, row + i + 4);
   }
+  refuse_second_picture(file);
   return image;
 }
 
