@@ -42,9 +42,9 @@ def picture(width=48, height=40, seed=1, maxval=255):
                 for _ in range(height) for x in range(width)], maxval)
 
 
-def limit_file_size():
+def limit_file_size(most=100):
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def refuse_threads():

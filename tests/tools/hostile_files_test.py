@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Files made to cost time, memory or the result. Usage: hostile_files_test.py GRAINLESS GRAINLESS_BENCH"""
+import functools
 import os
 import random
 import signal
@@ -218,6 +219,16 @@ class Outputs(base.CommandLine):
                 self.assertEqual(result.returncode, 1)
                 if "no library" not in result.stderr:
                     self.assertIn("File too large", result.stderr)
+
+    @base.posix
+    def test_an_output_is_never_called_damaged(self):
+        self.need_library("probe.tif")
+        for most in (0, 4, 100):  # libtiff begins with the first 8 bytes
+            with self.subTest(most=most):
+                result = self.run_program("--sigma", "5", "in.pgm", "-o", "out.tif",
+                                          preexec_fn=functools.partial(base.limit_file_size, most))
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("can't be written: File too large", result.stderr)
 
     def test_too_wide_for_the_output_is_said_before_the_work(self):
         (self.path / "wide.pgm").write_bytes(base.pgm(65501, 1, bytes(65501)))

@@ -65,7 +65,7 @@ TiffHandle::TiffHandle(const std::string& path, int descriptor, const char* mode
   tiff_.reset(TIFFFdOpenExt(copy, path.c_str(), mode, options.get()));
   if (tiff_ == nullptr) {
     close(copy);
-    fail("is damaged");
+    fail(mode[0] == 'r' ? "is damaged" : "can't be written");
   }
 }
 
