@@ -230,7 +230,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
         estimate_noise(samples[i], picture_range({&layer, 1}), kind, pool, {callbacks.cancel, {}}));
   }
   if (all && differ_in_strength(found, samples, pool)) {
-    NoiseModel different = noise_of_different(found);
+    NoiseModel different = noise_of_different(found, samples);
     different.corners = corners;
     return different;
   }
