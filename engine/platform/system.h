@@ -32,7 +32,8 @@ bool is_terminal(FILE* stream);
 
 std::string processor_name();
 
-// Bytes that can be had without swapping, or no bound where the system doesn't say.
+// Bytes that can be had without swapping, and without the end that a container or a batch system
+// has for who takes too many; or no bound where the system doesn't say.
 uint64_t available_memory();
 
 // Asks for large pages where memory that nobody has touched begins with one: the system clears each

@@ -7,12 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
-#include <limits>
-#include <string>
 #include <utility>
 
 #include "engine/boundary/status.h"
+#include "engine/platform/system.h"
 #include "engine/sentence.h"
 
 namespace grainless::helper {
@@ -22,19 +20,6 @@ constexpr int kFixedSize = F_SEAL_SHRINK | F_SEAL_GROW;
 
 [[noreturn]] void no_memory() {
   throw Error(ErrorCode::kOutOfMemory, sentence("out of memory"));
-}
-
-// What the system can give without taking it from somebody. The kernel refuses nothing by itself:
-// it would end processes instead, GIMP among them.
-uint64_t available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  uint64_t kibibytes = 0;
-  while (file >> key >> kibibytes) {
-    if (key == "MemAvailable:") return kibibytes * 1024;
-    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return UINT64_MAX;
 }
 
 }  // namespace
@@ -83,9 +68,10 @@ void SharedMemory::unmap() {
   data_ = nullptr;
 }
 
+// The kernel refuses no memory by itself: it would end processes instead, GIMP among them.
 // fallocate() takes the pages now: without them the first write would be a SIGBUS.
 SharedMemory SharedMemory::make(uint64_t bytes) {
-  if (bytes == 0 || bytes > available_bytes()) no_memory();
+  if (bytes == 0 || bytes > available_memory()) no_memory();
   Descriptor file(memfd_create("grainless", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file || fallocate(file.number(), 0, 0, static_cast<off_t>(bytes)) != 0 ||
       fcntl(file.number(), F_ADD_SEALS, kFixedSize) != 0) {

@@ -5,12 +5,29 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
 
+#include "control_groups.h"
+
 namespace grainless {
+namespace {
+
+uint64_t available_to_all() {
+  std::ifstream info("/proc/meminfo");
+  std::string key, unit;
+  uint64_t kibibytes = 0;
+  while (info >> key >> kibibytes) {
+    if (key == "MemAvailable:") return kibibytes * 1024;
+    std::getline(info, unit);
+  }
+  return std::numeric_limits<uint64_t>::max();
+}
+
+}  // namespace
 
 // The first file that is opened takes the lowest free number: that of a closed standard output,
 // too, and what is printed would go into a picture. As before nothing can be written there.
@@ -58,14 +75,7 @@ std::string processor_name() {
 }
 
 uint64_t available_memory() {
-  std::ifstream info("/proc/meminfo");
-  std::string key, unit;
-  uint64_t kibibytes = 0;
-  while (info >> key >> kibibytes) {
-    if (key == "MemAvailable:") return kibibytes * 1024;
-    std::getline(info, unit);
-  }
-  return std::numeric_limits<uint64_t>::max();
+  return std::min(available_to_all(), left_by_groups("/proc/self/cgroup", "/sys/fs/cgroup"));
 }
 
 void prefer_large_pages(void* memory, size_t bytes) {
