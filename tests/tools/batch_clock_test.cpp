@@ -22,6 +22,21 @@ TEST(BatchClock, TheRateIsKnownAfterTwoPictures) {
   EXPECT_EQ(rate_text(2, 10, 60), "2.0 a minute, 5:00 left");
 }
 
+TEST(BatchClock, PicturesAreReadAheadAsFarAsMemoryAllows) {
+  constexpr uint64_t kMebibyte = 1 << 20, kGibibyte = 1 << 30;
+  PictureCost picture{.bytes = 72 * 1024 * 1024, .read = 1, .filter = 10};
+  EXPECT_EQ(pictures_ahead(picture, 16 * kGibibyte), 1u) << "a slow filter is busy with one";
+  picture.filter = 1;
+  EXPECT_EQ(pictures_ahead(picture, 16 * kGibibyte), 2u);
+  picture.filter = 0;
+  EXPECT_EQ(pictures_ahead(picture, 16 * kGibibyte), 3u);
+  EXPECT_EQ(pictures_ahead(picture, 600 * kMebibyte), 2u);
+  EXPECT_EQ(pictures_ahead(picture, 450 * kMebibyte), 1u);
+  EXPECT_EQ(pictures_ahead(picture, 300 * kMebibyte), 0u) << "of a container, for one at a time";
+  picture.bytes *= 20;
+  EXPECT_EQ(pictures_ahead(picture, 16 * kGibibyte), 1u);
+}
+
 TEST(BatchClock, TheEndNamesFailures) {
   EXPECT_EQ(result_lines({.done = 3, .seconds = 6, .failures = {}}),
             std::vector<std::string>{"3 done in 6 s (0.5 a second)"});

@@ -8,6 +8,7 @@
 #include "background.h"
 #include "engine/boundary/status.h"
 #include "engine/noise/survey.h"
+#include "engine/platform/system.h"
 #include "tools/image_io/image_file.h"
 
 namespace grainless::tools {
@@ -85,6 +86,11 @@ ConstImage RowWindow::image() const {
 
 const uint8_t* RowWindow::native(int32_t y) const {
   return native_.data() + size_t(y - first_) * native_bytes_;
+}
+
+int32_t usual_host_memory() {
+  constexpr uint64_t kLeast = 32, kMost = 1024;
+  return static_cast<int32_t>(std::clamp(available_memory() / 2 >> 20, kLeast, kMost));
 }
 
 std::optional<LargePicture> open_large(const std::string& path, uint64_t memory,

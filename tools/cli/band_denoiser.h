@@ -43,8 +43,9 @@ class RowWindow {
   std::vector<uint8_t> native_, decoded_;  // the latter empty where samples are perceptual anyway
 };
 
-// MiB of one picture's pixels, where nothing else is said; larger ones pass in bands.
-inline constexpr int32_t kHostMemory = 1024;
+// MiB of one picture's pixels, where nothing else is said; larger ones pass in bands: 1024, or half
+// of what there is, of which a container may have far less.
+int32_t usual_host_memory();
 
 // A picture for bands of rows.
 struct LargePicture {

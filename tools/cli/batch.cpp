@@ -2,7 +2,6 @@
 #include "batch.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -10,22 +9,17 @@
 #include <utility>
 
 #include "background.h"
+#include "engine/platform/system.h"
 #include "engine_setup.h"
 
 namespace grainless::tools {
 namespace {
 
-constexpr double kMostAhead = 3;
-constexpr double kBytesAhead = 1 << 30;  // of the pictures that wait, those ahead and those behind
-
-// As many as keep the filter busy: writing takes up to twice as long as reading.
-size_t pictures_ahead(const Picture& picture) {
+PictureCost cost_of(const Picture& picture) {
   const Image& image = picture.image;
-  const double bytes = 1.0 * image.format.pixel_bytes() * image.width * image.height;
-  const double filter = picture.outcome.denoise + picture.outcome.report.estimate;
-  const double useful = std::ceil(2 * picture.outcome.read / std::max(filter, 1e-3));
-  return static_cast<size_t>(
-      std::clamp(std::min(useful, kBytesAhead / (2 * bytes)), 1.0, kMostAhead));
+  return {.bytes = 1.0 * image.format.pixel_bytes() * image.width * image.height,
+          .read = picture.outcome.read,
+          .filter = picture.outcome.denoise + picture.outcome.report.estimate};
 }
 
 }  // namespace
@@ -37,17 +31,18 @@ Batch::Batch(const FileDenoiser& denoiser, const std::vector<Job>& jobs, Progres
       progress_(progress),
       report_(report),
       at_once_(at_once),
-      ahead_(at_once) {}
+      ahead_(at_once),
+      memory_(available_memory()) {}
 
 int Batch::run() {
   for (size_t i = 0; i < jobs_.size(); ++i) {
     finish_denoising(at_once_ - 1);
     show(i);
-    begin_reading();
+    begin_reading(std::max<size_t>(ahead_, 1));
     std::future<Picture> current = std::move(reading_.front());
     current.wait();
     reading_.pop_front();
-    begin_reading();
+    begin_reading(ahead_);
     begin_denoising(i, std::move(current));
   }
   finish_denoising(0);
@@ -69,8 +64,8 @@ void Batch::show(size_t job) {
   progress_.start(line + "] " + jobs_[job].input);
 }
 
-void Batch::begin_reading() {
-  while (read_ < jobs_.size() && reading_.size() < ahead_) {
+void Batch::begin_reading(size_t most) {
+  while (read_ < jobs_.size() && reading_.size() < most) {
     reading_.push_back(in_background([this, &job = jobs_[read_]] { return denoiser_.read(job); }));
     ++read_;
   }
@@ -98,9 +93,12 @@ void Batch::finish_denoising(size_t most_left) {
     try {
       Denoised denoised = oldest.get();
       for (const std::string& note : denoised.notes) progress_.say("note: " + note);
-      ahead_ = std::max(at_once_, pictures_ahead(denoised.picture));
-      finish_writing(ahead_ - 1);
+      // More than one at once are what the user has room for.
+      const size_t ahead = pictures_ahead(cost_of(denoised.picture), memory_);
+      ahead_ = at_once_ > 1 ? std::max(at_once_, ahead) : ahead;
+      finish_writing(std::max<size_t>(ahead_, 1) - 1);
       write(job, std::move(denoised.picture));
+      if (ahead_ == 0) finish_writing(0);
     } catch (const Error& error) {
       finish_writing(0);
       fail(error);

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -19,8 +20,9 @@
 namespace grainless::tools {
 
 // Pictures from files to files. While one is denoised, the next ones are read and the ones before
-// are written: with a card, files take longer than the filter. Whatever ends first, reports and
-// messages come in the inputs' order. Without threads to spare, steps follow each other.
+// are written, as far as memory allows: with a card, files take longer than the filter. Whatever
+// ends first, reports and messages come in the inputs' order. Without threads to spare, steps
+// follow each other.
 class Batch {
  public:
   using Report = std::function<void(const Job& job, const Outcome& outcome)>;
@@ -48,7 +50,7 @@ class Batch {
   };
 
   void show(size_t job);
-  void begin_reading();
+  void begin_reading(size_t most);
   void begin_denoising(size_t job, std::future<Picture> read);
   void finish_denoising(size_t most_left);
   void write(size_t job, Picture picture);
@@ -63,6 +65,7 @@ class Batch {
   const Report& report_;
   size_t at_once_;
   size_t ahead_;     // pictures that are read, and written, beside those that are denoised
+  uint64_t memory_;  // bytes that there were before the first one
   size_t read_ = 0;  // jobs whose reading has begun
   int code_ = 0;
   BatchResult result_;  // but for its seconds

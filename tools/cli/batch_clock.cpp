@@ -46,6 +46,20 @@ std::string rate_text(size_t done, size_t left, double seconds) {
   return rate(done, seconds) + ", " + duration_text(each * static_cast<double>(left)) + " left";
 }
 
+// Writing takes up to twice as long as reading.
+size_t pictures_ahead(const PictureCost& picture, uint64_t memory) {
+  constexpr double kMost = 3;
+  constexpr double kMostBytes = 1 << 30;  // of the pictures that wait, those ahead and those behind
+  // With one picture ahead four are held: one that is read, the filter's source and result, and
+  // one that is written; and the filter takes about as much as one or two.
+  constexpr double kHeld = 6;
+  const auto room = static_cast<double>(memory);
+  if (room < kHeld * picture.bytes) return 0;
+  const double useful = std::ceil(2 * picture.read / std::max(picture.filter, 1e-3));
+  const double most = std::min(kMostBytes, 0.5 * room) / (2 * picture.bytes);
+  return static_cast<size_t>(std::clamp(std::min(useful, most), 1.0, kMost));
+}
+
 std::vector<std::string> result_lines(const BatchResult& result) {
   std::string numbers = std::to_string(result.done) + " done";
   if (result.skipped > 0) numbers += ", " + std::to_string(result.skipped) + " up to date";

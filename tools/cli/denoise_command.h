@@ -31,7 +31,6 @@ struct DenoiseOptions {
 
   uint64_t used_seed() const { return seed.value_or(1); }
   int32_t used_jobs() const { return jobs.value_or(1); }  // pictures denoised at once
-  int32_t used_host_memory() const { return host_memory.value_or(kHostMemory); }
 };
 
 // One sentence for each option and parameter that was given and has no effect beside the others.

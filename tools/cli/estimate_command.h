@@ -17,7 +17,7 @@ struct EstimateOptions {
   uint64_t seed = 1;
   bool json = false;
   int32_t threads = 0;
-  int32_t host_memory = kHostMemory;
+  int32_t host_memory = usual_host_memory();
 };
 
 // Prints how strong the noise of every input is, and how sure that is; changes no file. One input

@@ -54,7 +54,11 @@ Metrics metrics_of(const DenoiseOptions& options) {
 
 FileDenoiser::FileDenoiser(Engine& engine, const DenoiseOptions& options, const Params& params,
                            ProgressLine& progress)
-    : engine_(engine), options_(options), params_(params), pool_(options.threads) {
+    : engine_(engine),
+      options_(options),
+      params_(params),
+      memory_limit_(uint64_t(options.host_memory.value_or(usual_host_memory())) << 20),
+      pool_(options.threads) {
   callbacks_.cancel = &cancel_token();
   // Of several pictures at once none has the line for itself.
   if (options.used_jobs() == 1) {
@@ -96,7 +100,7 @@ Picture FileDenoiser::read(const Job& job) const {
 bool FileDenoiser::open_in_bands(const Job& job, Picture& picture) const {
   const bool needs_all = options_.noise_sigma || metrics_of(options_) != Metrics::kNone;
   if (needs_all) return false;
-  std::optional<LargePicture> large = open_large(job.input, memory_limit(), &cancel_token());
+  std::optional<LargePicture> large = open_large(job.input, memory_limit_, &cancel_token());
   if (!large || !can_write_rows(kind_of_output(job.output), large->rows->picture())) return false;
   picture.original = large->rows->picture().format.component;
   picture.encoding = std::move(large->encoding);
@@ -105,15 +109,11 @@ bool FileDenoiser::open_in_bands(const Job& job, Picture& picture) const {
   return true;
 }
 
-uint64_t FileDenoiser::memory_limit() const {
-  return uint64_t(options_.used_host_memory()) << 20;
-}
-
 void FileDenoiser::denoise_in_bands(const Job& job, Picture& picture) const {
   Outcome& outcome = picture.outcome;
   const Callbacks quiet{callbacks_.cancel, {}};
   BandDenoiser bands(engine_, params_, *picture.rows, picture.encoding, pool_,
-                     {memory_limit() - picture.rows->memory()});
+                     {memory_limit_ - picture.rows->memory()});
   double estimate = 0;
   Stopwatch reading;
   const NoiseModel noise = bands.measure(quiet, estimate);

@@ -44,7 +44,6 @@ class FileDenoiser {
 
  private:
   Image read_reference(const Job& job, const Image& source) const;
-  uint64_t memory_limit() const;  // bytes
   bool open_in_bands(const Job& job, Picture& picture) const;
   void denoise_in_bands(const Job& job, Picture& picture) const;
   void decode(const Job& job, Picture& picture) const;
@@ -53,6 +52,7 @@ class FileDenoiser {
   Engine& engine_;
   const DenoiseOptions& options_;
   const Params& params_;
+  uint64_t memory_limit_;  // bytes
   Callbacks callbacks_;
   mutable ThreadPool pool_;  // of conversions
 };

@@ -42,10 +42,12 @@ int fail(std::string_view reason, int code) {
 
 template <typename Mebibytes>
 void add_host_memory(CLI::App& app, Mebibytes& mebibytes) {
-  app.add_option("--host-memory", mebibytes,
-                 wrapped("Most of the computer's memory for a picture's pixels; larger ones pass "
-                         "through in bands of rows, from TIFF to TIFF or PNG; default 1024",
-                         kHelpWidth))
+  app.add_option(
+         "--host-memory", mebibytes,
+         wrapped("Most of the computer's memory for a picture's pixels; larger ones pass "
+                 "through in bands of rows, from TIFF to TIFF or PNG; default 1024, or half of "
+                 "what is free",
+                 kHelpWidth))
       ->check(check_decimal)
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("MIB");
