@@ -202,6 +202,14 @@ uint32_t invisible_ones(const std::vector<Sample>& samples) {
   return bits == all ? 0 : bits;
 }
 
+// What they seem to hold is no measure of the others' noise.
+std::vector<PictureNoise> doubted(uint32_t layers, std::vector<PictureNoise> found) {
+  for (size_t z = 0; z < found.size(); ++z) {
+    if ((layers >> z & 1) != 0) found[z].confidence = Confidence::kTooSmall;
+  }
+  return found;
+}
+
 void leave_out(uint32_t layers, std::vector<PictureNoise>& found, std::vector<Sample>& samples) {
   for (size_t z = found.size(); z-- > 0;) {
     if ((layers >> z & 1) == 0) continue;
@@ -234,8 +242,9 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
     different.corners = corners;
     return different;
   }
-  const CalmLayers calm(found, samples, pool);
-  leave_out(invisible_ones(samples) | (all ? calm.bits(kStillCalm) : 0), found, samples);
+  const uint32_t invisible = invisible_ones(samples);
+  const CalmLayers calm(doubted(invisible, found), samples, pool);
+  leave_out(invisible | (all ? calm.bits(kStillCalm) : 0), found, samples);
   leave_out_mute(found, samples);
   double most = most_agreed(found);
   const auto disagrees = [&](const PictureNoise& noise) { return noise.sigma[0][0] > most; };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <utility>
 
 #include "engine/noise/calm_layers.h"
@@ -85,6 +86,37 @@ TEST(LayerStrengths, AreFoundBesideALayerThatShowsNothing) {
     EXPECT_TRUE(even.stack.still);
     EXPECT_NEAR(even.sigma[0][0], 15, 0.5);
   }
+}
+
+// Waves on a chequered ground with noise, of which `shown` shows.
+TestImage partly_visible(float sigma, const Rect& shown) {
+  constexpr int32_t kWidth = 600, kHeight = 500;
+  TestImage image({Component::kFloat, 4}, kWidth, kHeight);
+  std::mt19937 generator(5);
+  std::normal_distribution<float> noise(0, 1);
+  for (int32_t y = 0; y < kHeight; ++y) {
+    for (int32_t x = 0; x < kWidth; ++x) {
+      const auto wave = static_cast<float>(std::sin(x / 9.0) * std::cos(y / 13.0));
+      const auto ground = static_cast<float>(25 * ((x / 17 + y / 23) % 2));
+      for (int32_t c = 0; c < 3; ++c) {
+        image.set(x, y, c, 128 + 51 * wave + ground + sigma * noise(generator));
+      }
+      image.set(x, y, 3, shown.contains({x, y, 1, 1}) ? 255.0f : 0.0f);
+    }
+  }
+  return image;
+}
+
+// Though it is sure of its noise.
+TEST(LayerStrengths, ALayerOfWhichHardlyAPixelShowsMakesNoOtherCalm) {
+  const std::vector<TestImage> layers = {
+      partly_visible(40, {100, 100, 120, 100}), partly_visible(5, {0, 0, 600, 500}),
+      partly_visible(0, {0, 0, 0, 0}), partly_visible(0, {0, 0, 0, 0})};
+  std::vector<ConstImage> views;
+  for (const TestImage& layer : layers) views.push_back(layer.view());
+  ThreadPool pool(2);
+  const NoiseModel noise = estimate_volume_noise(views, true, NoiseKind::kSure, pool, {});
+  EXPECT_NEAR(noise.sigma[0][0], 5, 0.5);
 }
 
 PictureNoise found(float luma, float chroma, Confidence confidence) {
