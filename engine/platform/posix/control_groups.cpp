@@ -2,15 +2,15 @@
 #include "control_groups.h"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <string_view>
 
+#include "system_text.h"
+
 namespace grainless {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr uint64_t kNoBound = std::numeric_limits<uint64_t>::max();
 
@@ -25,14 +25,14 @@ constexpr GroupFiles kSecondVersion{
     "memory.max", "memory.current", {"active_file", "inactive_file"}};
 
 // `otherwise` where the file is missing or says "max".
-uint64_t number_in(const fs::path& path, uint64_t otherwise) {
-  std::ifstream file(path);
+uint64_t number_in(const std::string& path, uint64_t otherwise) {
+  std::istringstream file(system_text(path));
   uint64_t number = 0;
   return file >> number ? number : otherwise;
 }
 
-uint64_t caches_in(const fs::path& group, const GroupFiles& files) {
-  std::ifstream file(group / "memory.stat");
+uint64_t caches_in(const std::string& group, const GroupFiles& files) {
+  std::istringstream file(system_text(group + "/memory.stat"));
   uint64_t sum = 0, bytes = 0;
   for (std::string key; file >> key >> bytes;) {
     if (std::ranges::find(files.caches, key) != std::end(files.caches)) sum += bytes;
@@ -40,21 +40,24 @@ uint64_t caches_in(const fs::path& group, const GroupFiles& files) {
   return sum;
 }
 
-uint64_t left_by_group(const fs::path& group, const GroupFiles& files) {
-  const uint64_t limit = number_in(group / files.limit, kNoBound);
+uint64_t left_by_group(const std::string& group, const GroupFiles& files) {
+  const uint64_t limit = number_in(group + "/" + files.limit, kNoBound);
   if (limit == kNoBound) return kNoBound;
-  const uint64_t used = number_in(group / files.used, 0);
+  const uint64_t used = number_in(group + "/" + files.used, 0);
   const uint64_t kept = used - std::min(used, caches_in(group, files));
   return limit - std::min(limit, kept);
 }
 
-// A container may see its own group as the root, under a name that the host knows it by.
-uint64_t left_by_all(const fs::path& root, const std::string& name, const GroupFiles& files) {
+// The group and all above it. A container may see its own group as the root, under a name that the
+// host knows it by ("/docker/12ab", "/../12ab"), which leads nowhere there. Names are no
+// std::filesystem::path: taking those apart crashes where memory ends.
+uint64_t left_by_all(const std::string& root, std::string name, const GroupFiles& files) {
   uint64_t left = kNoBound;
-  for (fs::path group = name;; group = group.parent_path()) {
-    left = std::min(left, left_by_group(root / group.relative_path(), files));
-    if (!group.has_relative_path()) return left;
+  for (; !name.empty(); name.erase(name.rfind('/'))) {
+    if (name.front() != '/') return left;
+    if (name.size() > 1) left = std::min(left, left_by_group(root + name, files));
   }
+  return std::min(left, left_by_group(root, files));
 }
 
 bool has_memory(std::string_view controllers) {
@@ -64,17 +67,17 @@ bool has_memory(std::string_view controllers) {
 }  // namespace
 
 // Each line is HIERARCHY:CONTROLLERS:NAME; the second version's hierarchy has no controllers there.
-uint64_t left_by_groups(const fs::path& membership, const fs::path& root) {
-  std::ifstream file(membership);
+uint64_t left_by_groups(const std::string& membership, const std::string& root) {
+  std::istringstream file(system_text(membership));
   uint64_t left = kNoBound;
   for (std::string line; std::getline(file, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string name = fs::path(line.substr(second + 1)).lexically_normal().string();
+    const std::string name = line.substr(second + 1);
     if (controllers.empty()) left = std::min(left, left_by_all(root, name, kSecondVersion));
     if (has_memory(controllers)) {
-      left = std::min(left, left_by_all(root / "memory", name, kFirstVersion));
+      left = std::min(left, left_by_all(root + "/memory", name, kFirstVersion));
     }
   }
   return left;

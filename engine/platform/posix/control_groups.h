@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <string>
 
 namespace grainless {
 
 // Bytes that all groups of a process leave it; no bound where none sets one. `membership` is the
 // file that names its groups (/proc/self/cgroup), `root` the folder where they are
 // (/sys/fs/cgroup).
-uint64_t left_by_groups(const std::filesystem::path& membership, const std::filesystem::path& root);
+uint64_t left_by_groups(const std::string& membership, const std::string& root);
 
 }  // namespace grainless

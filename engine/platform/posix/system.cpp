@@ -8,16 +8,17 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
+#include <sstream>
 
 #include "control_groups.h"
+#include "system_text.h"
 
 namespace grainless {
 namespace {
 
 uint64_t available_to_all() {
-  std::ifstream info("/proc/meminfo");
+  std::istringstream info(system_text("/proc/meminfo"));
   std::string key, unit;
   uint64_t kibibytes = 0;
   while (info >> key >> kibibytes) {
@@ -66,7 +67,7 @@ bool is_terminal(FILE* stream) {
 }
 
 std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
+  std::istringstream info(system_text("/proc/cpuinfo"));
   for (std::string line; std::getline(info, line);) {
     const size_t colon = line.find(": ");
     if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
