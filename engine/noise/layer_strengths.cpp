@@ -14,29 +14,14 @@ namespace {
 // Where a layer holds next to nothing it still doesn't weigh beyond measure: of the noisiest one.
 constexpr float kLeastStrength = 0.02f;
 
-// A black frame, a title: no picture of the scene without its noise.
-bool is_plain(const Sample& sample) {
-  constexpr double kMostly = 0.75;
-  int64_t visible = 0, flat = 0;
-  for (const SampleTile& tile : sample.tiles) {
-    for (const uint8_t state : tile.state) {
-      visible += (state & kInvalid) == 0 ? 1 : 0;
-      flat += (state & (kInvalid | kFlat)) == kFlat ? 1 : 0;
-    }
-  }
-  return static_cast<double>(flat) > kMostly * static_cast<double>(visible);
-}
-
-// Layers of which something was measured, by their numbers. One that is empty, or of one colour for
-// the most part, says nothing of the others; one too small to be sure of what it holds says the
-// least that it does.
-std::vector<size_t> telling(const std::vector<PictureNoise>& found,
-                            const std::vector<Sample>& samples) {
+// Layers of which something was measured, by their numbers. One that is empty, or white for the
+// most part, says nothing of the others; one too small to be sure of what it holds says the least
+// that it does.
+std::vector<size_t> telling(const std::vector<PictureNoise>& found) {
   std::vector<size_t> those;
   for (size_t z = 0; z < found.size(); ++z) {
-    const bool none = found[z].sigma[0][0] == 0;
-    const bool nothing = found[z].confidence == Confidence::kTooSmall || is_plain(samples[z]);
-    if (!(none && nothing)) those.push_back(z);
+    const bool nothing = found[z].confidence == Confidence::kTooSmall && found[z].sigma[0][0] == 0;
+    if (!nothing) those.push_back(z);
   }
   return those;
 }
@@ -55,7 +40,7 @@ bool differ_in_strength(const std::vector<PictureNoise>& found, const std::vecto
   constexpr float kClearly = 1.25f;
   // Flat blocks hold some texture, and what is measured of a layer varies, but not both alike.
   constexpr double kLeastMore = 0.5, kAbout = 0.25, kLeastOfMost = 0.3;
-  const std::vector<size_t> those = telling(found, samples);
+  const std::vector<size_t> those = telling(found);
   if (those.size() < 2 || 2 * those.size() <= found.size()) return false;
   const auto luma = [&](size_t z) { return found[z].sigma[0][0]; };
   const auto calmer = [&](size_t a, size_t b) { return luma(a) < luma(b); };
@@ -72,11 +57,9 @@ bool differ_in_strength(const std::vector<PictureNoise>& found, const std::vecto
   });
 }
 
-NoiseModel noise_of_different(const std::vector<PictureNoise>& found,
-                              const std::vector<Sample>& samples) {
-  const std::vector<size_t> those = telling(found, samples);
+NoiseModel noise_of_different(const std::vector<PictureNoise>& found) {
   std::vector<PictureNoise> told;
-  for (const size_t z : those) told.push_back(found[z]);
+  for (const size_t z : telling(found)) told.push_back(found[z]);
   NoiseModel noise{mean_noise(told, HUGE_VAL)};
   const auto fewest = [](const PictureNoise& a, const PictureNoise& b) {
     return a.levels < b.levels;
@@ -103,7 +86,7 @@ NoiseModel noise_of_different(const std::vector<PictureNoise>& found,
   all.count = static_cast<int32_t>(found.size());
   std::fill_n(all.of, found.size(), static_cast<float>(median(strengths)));
   size_t next = 0;
-  for (const size_t z : those) all.of[z] = static_cast<float>(strengths[next++]);
+  for (const size_t z : telling(found)) all.of[z] = static_cast<float>(strengths[next++]);
   return noise;
 }
 

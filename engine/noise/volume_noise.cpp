@@ -238,7 +238,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
         estimate_noise(samples[i], picture_range({&layer, 1}), kind, pool, {callbacks.cancel, {}}));
   }
   if (all && differ_in_strength(found, samples, pool)) {
-    NoiseModel different = noise_of_different(found, samples);
+    NoiseModel different = noise_of_different(found);
     different.corners = corners;
     return different;
   }
