@@ -78,4 +78,21 @@ printf '#!/bin/sh\n' >"$folder/programs/meson"
 chmod +x "$folder/programs/meson"
 check "a build of this root is kept" configured_in "$(stat -c %i /)"
 check "that of another one is not" eval '! configured_in 1'
+
+# What the tests end with is what ./dev ends with, also when clang's checks beside them have ended long ago.
+tests_end_with() { # STATUS OF THEM
+    local ended=0
+    printf '#!/bin/sh\nwhile ! [ -e "%s/build/check/clang/status" ]; do sleep 0.01; done\nsleep 0.2\nexit %s\n' \
+        "$folder" "$1" >"$folder/programs/meson"
+    PATH=$folder/programs:$PATH bash -c "set -euo pipefail
+        checkout='$folder' EPOCHSECONDS=0 GRAINLESS_CARDS=
+        $(<"$checkout/tools/dev/common.sh")
+        $(<"$checkout/tools/dev/build.sh")
+        run_tests" &>/dev/null || ended=$?
+    [[ $ended == "$1" ]] || { echo "./dev ended with $ended" >&2 && return 1; }
+}
+printf '#!/bin/sh\n' >"$folder/programs/clang-tidy-19"
+chmod +x "$folder/programs/clang-tidy-19"
+check "tests that pass end with 0" tests_end_with 0
+check "tests that fail don't" tests_end_with 1
 echo "1..$number"
