@@ -491,12 +491,15 @@ bool estimate_bent_noise(const ToneBend& bend, Sample sample, const PictureNoise
   // A curve that changes how much noise is found by more than this was the texture's. Grey has no
   // colour to tell: even noise on Set12's 6, whose dark parts are all texture, rose by 1.12
   // to 1.27.
-  constexpr float kMostChange = 1.5f, kMostRise = 1.1f;
+  constexpr float kMostChange = 1.5f, kMostInGrey = 1.1f;
+  // Of noise that rises, which colours have told: a gamma of 2.2 or 2.8 changed it by up to 2.4.
+  constexpr float kMostOfRising = 3;
   bend_sample(bend, sample, pool);
   even = estimate_noise(sample, noise.range, kind, pool, callbacks);
   even.bend = bend;
   const float change = even.sigma[0][0] / noise.sigma[0][0];
-  const float most = noise.channels == 1 ? kMostRise : kMostChange;
+  const bool rises = bend.to[kBendSegments / 2] > bend.to[kBendSegments] / 2;
+  const float most = noise.channels == 1 ? kMostInGrey : rises ? kMostOfRising : kMostChange;
   return even.confidence == Confidence::kMeasured && change < most && change > 1 / kMostChange &&
          even.white[0] == noise.white[0];
 }

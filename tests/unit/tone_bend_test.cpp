@@ -13,10 +13,12 @@
 #include "engine/denoise.h"
 #include "engine/noise/estimate.h"
 #include "engine/noise/layer_tones.h"
+#include "engine/noise/sample.h"
 #include "engine/noise/tone_profile.h"
 #include "engine/params/tone_strength.h"
 #include "engine/plan/make_plan.h"
 #include "engine/plan/toned_noise.h"
+#include "engine/thread_pool.h"
 #include "tests/support/test_images.h"
 
 namespace grainless {
@@ -123,6 +125,58 @@ TEST(ToneBend, FollowsNoiseThatRises) {
     const float dark = to[7] - to[6], bright = to[26] - to[25];
     EXPECT_NEAR(dark / bright, rising(205) / rising(52), 0.35);
   }
+}
+
+// Noise of sigma 9 in a picture that a gamma of 2.2 darkened then.
+double darkened(double brightness) {
+  return 9 * 2.2 * std::pow(std::max(brightness, 1.0) / 255, 1.2 / 2.2);
+}
+
+// A picture, all of it, of whose luma a fine texture is the stronger the brighter it is.
+TestImage textured_picture(PixelFormat format) {
+  TestImage image = picture(format, darkened);
+  std::mt19937 random(6);
+  std::normal_distribution<double> normal;
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      const double texture = 0.12 * image.get(x, y, 0) * normal(random);
+      for (int32_t c = 0; c < format.colours(); ++c) {
+        image.set(x, y, c, static_cast<float>(image.get(x, y, c) + texture));
+      }
+    }
+  }
+  return image;
+}
+
+// Dark tones, most of the picture, hold next to none of it. With one sigma for all of them the
+// noise of bright ones stays.
+TEST(ToneBend, FollowsWhatAToneCurveDarkened) {
+  TestImage image = picture({Component::kFloat, 3}, [](double) { return 9; });
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      for (int32_t c = 0; c < 3; ++c) {
+        const double before = std::max(image.get(x, y, c), 0.0f) / 255;
+        image.set(x, y, c, static_cast<float>(255 * std::pow(before, 2.2)));
+      }
+    }
+  }
+  const NoiseModel noise = estimate(image);
+  ASSERT_NE(noise.bend.enabled, 0);
+  const float* to = noise.bend.to;
+  const float dark = to[3] - to[2], bright = to[21] - to[20];
+  EXPECT_NEAR(dark / bright, darkened(165) / darkened(20), 0.8);  // a share of it is trusted
+}
+
+// Colours tell how much of what rises is noise.
+TEST(ToneProfile, IsNotThatOfTexture) {
+  ThreadPool pool(2);
+  const TestImage image = textured_picture({Component::kFloat, 3});
+  const ToneProfile profile = measure_profile(take_sample(image.view(), pool, {}), pool);
+  constexpr int32_t kDark = 4, kBright = 12;
+  constexpr double kKnot = 255.0 / (kProfileKnots - 1);
+  EXPECT_NEAR(profile.log_sigma[kBright] - profile.log_sigma[kDark],
+              std::log(darkened(kBright * kKnot) / darkened(kDark * kKnot)), 0.15);
+  EXPECT_GT(profile.explained, 0.5);
 }
 
 TEST(ToneBend, EvenNoiseIsNotBent) {
