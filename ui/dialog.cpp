@@ -14,6 +14,7 @@
 #include "dialog_state.h"
 #include "foot_line.h"
 #include "layer_chooser.h"
+#include "letters.h"
 #include "lines.h"
 #include "noise_panel.h"
 #include "preset_bar.h"
@@ -30,7 +31,8 @@ namespace {
 // At first, with a preview of about 800 × 600; smaller on a small screen.
 constexpr int kWidth = 1210, kHeight = 840;
 constexpr double kShareOfScreen = 0.94;
-constexpr int kSideWidth = 350;
+constexpr int kSideWidth = 350, kLeastSideWidth = 160;
+constexpr int kGap = 12, kGaps = 5 * kGap;  // from left to right, with those of GIMP's dialogs
 constexpr int kStatusLines = 2;
 constexpr char kEffect[] = "as-effect";  // the argument's key
 constexpr guint kLookPause = 400;  // milliseconds between two looks at what the layers are now
@@ -169,16 +171,25 @@ class Dialog {
   void show_remark() { foot_.set_remark(wants_effect() ? effect_remark_ : remark_); }
 
   void build(const Subject& subject) {
-    GtkWidget* halves = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
-    gtk_container_set_border_width(GTK_CONTAINER(halves), 12);
-    gtk_box_pack_start(GTK_BOX(halves), build_left(subject), TRUE, TRUE, 0);
+    GtkWidget* halves = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, kGap);
+    gtk_container_set_border_width(GTK_CONTAINER(halves), kGap);
+    left_ = build_left(subject);
+    gtk_box_pack_start(GTK_BOX(halves), left_, TRUE, TRUE, 0);
     gtk_box_pack_start(GTK_BOX(halves), build_side(subject.stack), FALSE, FALSE, 0);
     GtkWidget* content = gtk_dialog_get_content_area(GTK_DIALOG(dialog_));
     gtk_box_pack_start(GTK_BOX(content), halves, TRUE, TRUE, 0);
     gtk_widget_show_all(halves);
-    fix_width(side_, parts_, kSideWidth);
+    fit_side();
+    when_letters_change(side_, [this] { fit_side(); });
     leave_wheel_to(side_);
     set_size();
+  }
+
+  // No wider than what the screen leaves of it beside the preview: OK and Cancel end below it.
+  void fit_side() {
+    const int others = least_width(left_) + kGaps;
+    const int room = static_cast<int>(work_area().width * kShareOfScreen) - others;
+    fix_width(side_, parts_, kSideWidth, std::max(room, kLeastSideWidth));
   }
 
   GtkWidget* build_left(const Subject& subject) {
@@ -244,19 +255,23 @@ class Dialog {
   // Before the user has agreed to it, and not in place of a result.
   std::string effect_refusal() const { return wants_effect() ? no_effect_ : std::string(); }
 
-  void set_size() {
+  // Of the screen, as large as can be where none is known.
+  GdkRectangle work_area() const {
     GdkDisplay* display = gtk_widget_get_display(dialog_);
     GdkMonitor* monitor = gdk_display_get_primary_monitor(display);
     if (monitor == nullptr) monitor = gdk_display_get_monitor(display, 0);
-    int width = known_.width > 0 ? known_.width : kWidth;
-    int height = known_.height > 0 ? known_.height : kHeight;
-    if (monitor != nullptr) {
-      GdkRectangle area;
-      gdk_monitor_get_workarea(monitor, &area);
-      width = std::min(width, static_cast<int>(area.width * kShareOfScreen));
-      height = std::min(height, static_cast<int>(area.height * kShareOfScreen));
-    }
-    gtk_window_set_default_size(GTK_WINDOW(dialog_), width, height);
+    GdkRectangle area = {0, 0, G_MAXSHORT, G_MAXSHORT};
+    if (monitor != nullptr) gdk_monitor_get_workarea(monitor, &area);
+    return area;
+  }
+
+  void set_size() {
+    const GdkRectangle area = work_area();
+    const int width = known_.width > 0 ? known_.width : kWidth;
+    const int height = known_.height > 0 ? known_.height : kHeight;
+    gtk_window_set_default_size(GTK_WINDOW(dialog_),
+                                std::min(width, static_cast<int>(area.width * kShareOfScreen)),
+                                std::min(height, static_cast<int>(area.height * kShareOfScreen)));
   }
 
   // While the filter works its settings and the preview stand still, and the processor is the
@@ -325,6 +340,7 @@ class Dialog {
   const DialogState known_;  // from the last time
   DialogState state_;        // for the next one
   GtkWidget* dialog_;
+  GtkWidget* left_ = nullptr;  // the preview, and what belongs to it
   GtkWidget* side_ = nullptr;
   std::vector<GtkWidget*> parts_;  // beside the preview: whose width counts
   GtkWidget* device_ = nullptr;

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "letters.h"
+
 namespace grainless::ui {
 
 // A label for a sentence that may wrap and be copied.
@@ -45,7 +47,11 @@ inline GtkWidget* new_line_of_height(int width_chars, int lines) {
   gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(place), GTK_POLICY_EXTERNAL,
                                  GTK_POLICY_EXTERNAL);
   gtk_widget_set_can_focus(place, FALSE);
-  gtk_widget_set_size_request(place, -1, lines * line_height(label));
+  const auto set_height = [=] {
+    gtk_widget_set_size_request(place, -1, lines * line_height(label));
+  };
+  set_height();
+  when_letters_change(label, set_height);
   gtk_container_add(GTK_CONTAINER(place), label);
   return label;
 }

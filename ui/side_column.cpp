@@ -6,12 +6,6 @@
 namespace grainless::ui {
 namespace {
 
-int least_width(GtkWidget* widget) {
-  int least = 0;
-  gtk_widget_get_preferred_width(widget, &least, nullptr);
-  return least;
-}
-
 bool scrolls(GtkScrolledWindow* column) {
   GtkAdjustment* place = gtk_scrolled_window_get_vadjustment(column);
   return gtk_adjustment_get_upper(place) - gtk_adjustment_get_lower(place) >
@@ -35,6 +29,12 @@ void leave_wheel(GtkWidget* widget, gpointer column) {
 
 }  // namespace
 
+int least_width(GtkWidget* widget) {
+  int least = 0;
+  gtk_widget_get_preferred_width(widget, &least, nullptr);
+  return least;
+}
+
 GtkWidget* new_side_column(GtkWidget* content) {
   GtkWidget* column = gtk_scrolled_window_new(nullptr, nullptr);
   // "External": not as wide as the content wants to be in this moment.
@@ -46,11 +46,16 @@ GtkWidget* new_side_column(GtkWidget* content) {
   return column;
 }
 
-void fix_width(GtkWidget* column, const std::vector<GtkWidget*>& parts, int least) {
+void fix_width(GtkWidget* column, const std::vector<GtkWidget*>& parts, int least, int most) {
   int width = 0;
   for (GtkWidget* part : parts) width = std::max(width, least_width(part));
   width += least_width(gtk_scrolled_window_get_vscrollbar(GTK_SCROLLED_WINDOW(column)));
-  gtk_widget_set_size_request(column, std::max(width, least), -1);
+  width = std::max(width, least);
+  const bool fits = width <= most;
+  gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(column),
+                                 fits ? GTK_POLICY_EXTERNAL : GTK_POLICY_AUTOMATIC,
+                                 GTK_POLICY_AUTOMATIC);
+  gtk_widget_set_size_request(column, std::min(width, most), -1);
 }
 
 void leave_wheel_to(GtkWidget* column) {

@@ -21,6 +21,8 @@ LANGUAGES = ["en", *(HERE.parents[1] / "po" / "LINGUAS").read_text(encoding="utf
 PLUG_IN = pathlib.Path(os.environ["GRAINLESS_TEST_PLUG_INS"]) / "grainless" / "grainless"
 PRESETS = STATE.with_name("presets")
 QUICK = '(method "nlm")\n(quality "fast")\n'  # what is seen of the preview is where it stands
+THEME = STATE.parents[1] / "theme.css"  # which GIMP writes, and its plug-ins read whenever it changes
+SCREEN = 1600  # pixels from left to right
 PRESET = "A preset whose name says all that it is good for, which is more than the controls are wide"
 LAYER = "とても長い名前のレイヤー, for letters that are higher than others, and longer than one line of the dialog"
 WIDTH, HEIGHT, COUNT = 1600, 1200, 12  # of the layers: denoising them is never done before it is cancelled
@@ -85,15 +87,21 @@ class Layout:
         places = self.places()
         assert places == self.first, f"{what}: preview and window at {places} instead of {self.first}"
 
-    def nothing_is_cut_off(self):
+    def cut_off(self):
         """Of what is beside the preview."""
         (x, _, width, _), window = self.places()
         left, end = x + width, window[0] + window[2]
+        found = []
         for role in CONTROLS:
             for widget in find_all(desktop.window_of(self.preview), role, lambda name: True):
                 x, _, width, _ = desktop.extents(widget)
-                assert not (desktop.is_showing(widget) and x >= left and x + width > end), \
-                    f"{role} '{widget.get_name()}' is cut off: {x} to {x + width}, and the window ends at {end}"
+                if desktop.is_showing(widget) and x >= left and x + width > end:
+                    found.append(f"{role} '{widget.get_name()}': {x} to {x + width}, and the window ends at {end}")
+        return found
+
+    def nothing_is_cut_off(self):
+        found = self.cut_off()
+        assert not found, found
 
     def choose(self, combo, item):
         self.window.choose(self.name(combo), item)
@@ -174,11 +182,33 @@ def speaks(session, language):
     wait_for("the dialog's end", lambda: desktop.application("grainless") is None)
 
 
+def letters_grow(session):
+    """While the dialog is open, as by GIMP's preferences or a desktop's large text: all controls stay whole, and where the
+    screen is too small for them, the window and its buttons stay on it."""
+    layout = Layout(session, "en")
+    usual = THEME.read_text(encoding="utf-8")
+    def grow(points):
+        THEME.write_text(usual + f"* {{ font-size: {points}pt; }}\n", encoding="utf-8")
+
+    try:
+        grow(18)
+        wait_for("a window that is wide enough", lambda: layout.places()[1][2] > layout.first[1][2] and not layout.cut_off(), 10)
+        grow(25)
+        wait_for("controls that scroll sideways", layout.cut_off, 10)
+        left, _, width, _ = layout.places()[1]
+        assert left >= 0 and left + width <= SCREEN, f"the window stands at {left} to {left + width}"
+    finally:
+        THEME.write_text(usual, encoding="utf-8")
+        click(layout.button("_Cancel"))
+    wait_for("the dialog's end", lambda: desktop.application("grainless") is None)
+
+
 def steps(session):
     session.ask("load", str(HERE / "serve_layout.py"))
     session.ask("open_talkative", WIDTH, HEIGHT, COUNT, LAYER)
     for language in LANGUAGES:
         yield language, lambda language=language: speaks(session, language)
+    yield "letters grow", lambda: letters_grow(session)
 
 
 def main():
