@@ -14,7 +14,8 @@ namespace grainless::ui {
 namespace {
 
 constexpr int kHeight = 96;
-constexpr double kLeft = 26, kRight = 4, kTop = 6, kBottom = 16;  // room for the texts
+constexpr double kLeft = 26, kRight = 4, kTop = 6, kBottom = 16;  // at least, room for the texts
+constexpr double kBeside = 4;                                     // between numbers and frame
 constexpr double kHeadroom = 1.15;
 constexpr double kLeastTop = 4;  // sigma at the upper end, so that a clean layer looks clean
 constexpr double kFaint = 0.35;  // the colour channels
@@ -90,21 +91,31 @@ NoisePlot::Frame NoisePlot::frame() const {
   }
   for (const NoisePoint& tone : tones_) top = std::max(top, tone.sigma * kHeadroom);
   if (mark_) top = std::max(top, mark_->sigma * kHeadroom);
-  return {kLeft, kTop, gtk_widget_get_allocated_width(area_) - kLeft - kRight,
-          gtk_widget_get_allocated_height(area_) - kTop - kBottom, top};
+  int width = 0, height = 0;
+  PangoLayout* layout = new_text(format("%.0f", std::floor(top)).c_str());
+  pango_layout_get_pixel_size(layout, &width, &height);
+  g_object_unref(layout);
+  const double left = std::max(kLeft, width + kBeside), bottom = std::max<double>(kBottom, height);
+  return {left, kTop, gtk_widget_get_allocated_width(area_) - left - kRight,
+          gtk_widget_get_allocated_height(area_) - kTop - bottom, top};
 }
 
-void NoisePlot::draw_text(cairo_t* cairo, const char* text, double x, double y,
-                          double align) const {
+PangoLayout* NoisePlot::new_text(const char* text) const {
   PangoLayout* layout = gtk_widget_create_pango_layout(area_, text);
   PangoAttrList* attributes = pango_attr_list_new();
   pango_attr_list_insert(attributes, pango_attr_scale_new(PANGO_SCALE_SMALL));
   pango_layout_set_attributes(layout, attributes);
+  pango_attr_list_unref(attributes);
+  return layout;
+}
+
+void NoisePlot::draw_text(cairo_t* cairo, const char* text, double x, double y,
+                          double align) const {
+  PangoLayout* layout = new_text(text);
   int width = 0, height = 0;
   pango_layout_get_pixel_size(layout, &width, &height);
   cairo_move_to(cairo, x - align * width, y - height / 2.0);
   pango_cairo_show_layout(cairo, layout);
-  pango_attr_list_unref(attributes);
   g_object_unref(layout);
 }
 
@@ -114,11 +125,11 @@ void NoisePlot::draw_axes(cairo_t* cairo, const Frame& frame) const {
   cairo_rectangle(cairo, frame.left + 0.5, frame.top + 0.5, frame.width - 1, frame.height - 1);
   cairo_stroke(cairo);
   set_source(cairo, 0.7);
-  const double below = frame.top + frame.height + kBottom / 2;
+  const double below = (frame.top + frame.height + gtk_widget_get_allocated_height(area_)) / 2;
   draw_text(cairo, _("dark"), frame.left, below, 0);
   draw_text(cairo, _("bright"), frame.left + frame.width, below, 1);
-  draw_text(cairo, "0", frame.left - 4, frame.y(0) - 5, 1);
-  draw_text(cairo, format("%.0f", std::floor(frame.top_sigma)).c_str(), frame.left - 4,
+  draw_text(cairo, "0", frame.left - kBeside, frame.y(0) - 5, 1);
+  draw_text(cairo, format("%.0f", std::floor(frame.top_sigma)).c_str(), frame.left - kBeside,
             frame.y(std::floor(frame.top_sigma)) + 3, 1);
 }
 

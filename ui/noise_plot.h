@@ -33,6 +33,7 @@ class NoisePlot {
   };
   gboolean draw(cairo_t* cairo);
   Frame frame() const;
+  PangoLayout* new_text(const char* text) const;
   void draw_axes(cairo_t* cairo, const Frame& frame) const;
   void draw_curve(cairo_t* cairo, const Frame& frame, size_t channel) const;
   void draw_level(cairo_t* cairo, const Frame& frame) const;

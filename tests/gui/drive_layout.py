@@ -193,6 +193,8 @@ def letters_grow(session):
     try:
         grow(18)
         wait_for("a window that is wide enough", lambda: layout.places()[1][2] > layout.first[1][2] and not layout.cut_off(), 10)
+        plot = desktop.screenshot(layout.window.area("Noise over brightness"))
+        assert (plot[:, 0] == plot[0, 0]).all() and (plot[-1] == plot[-1, 0]).all(), "the plot's texts are cut off"
         grow(25)
         wait_for("controls that scroll sideways", layout.cut_off, 10)
         left, _, width, _ = layout.places()[1]
