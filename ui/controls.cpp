@@ -49,6 +49,32 @@ std::optional<double> number_in(const std::string& text) {
   return number;
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// "1,000", "1.000", "1 000" and "1'000" are a thousand.
+std::string without_group_marks(const std::string& text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const size_t end = text.find_first_not_of("0123456789", i + 1);
+    const bool group = (end == std::string::npos ? text.size() : end) == i + 4;
+    const bool mark = std::strchr(",.' ", text[i]) != nullptr && i > 0 && is_digit(text[i - 1]);
+    if (!(mark && group)) plain += text[i];
+  }
+  return plain;
+}
+
+// Data of the box that counts mebibytes.
+constexpr char kMebibytes[] = "grainless-mebibytes";
+
+// "2 GiB", "2gb" and "2 Go" are 2048 mebibytes.
+double unit_in(GtkSpinButton* spin, const std::string& text) {
+  if (g_object_get_data(G_OBJECT(spin), kMebibytes) == nullptr) return 1;
+  const size_t unit = text.find_first_not_of("0123456789., ");
+  return unit != std::string::npos && g_ascii_tolower(text[unit]) == 'g' ? 1024 : 1;
+}
+
 // Whether the text begins the word for "automatic", however it is written; nothing at all does.
 bool means_automatic(const std::string& text) {
   gchar* begun = g_utf8_casefold(text.c_str(), -1);
@@ -63,11 +89,11 @@ bool means_automatic(const std::string& text) {
 gint read_automatic(GtkSpinButton* spin, gdouble* value, gpointer) {
   g_signal_stop_emission_by_name(spin, "input");  // GIMP's spin buttons would read it once more
   *value = gtk_spin_button_get_value(spin);
-  const std::string text = gtk_entry_get_text(GTK_ENTRY(spin));
+  const std::string text = without_group_marks(gtk_entry_get_text(GTK_ENTRY(spin)));
   gdouble least = 0;
   gtk_spin_button_get_range(spin, &least, nullptr);
   if (const std::optional<double> number = number_in(text)) {
-    *value = *number;
+    *value = *number * unit_in(spin, text);
   } else if (least <= 0 && means_automatic(text)) {
     *value = 0;
   }
@@ -304,6 +330,9 @@ GtkWidget* Controls::make_number(const ParamSpec& spec) {
   if (spec.step > 2)
     gtk_spin_button_set_increments(GTK_SPIN_BUTTON(spin), spec.step, 4 * spec.step);
   gtk_spin_button_set_numeric(GTK_SPIN_BUTTON(spin), FALSE);  // "Automatic" is no number
+  if (spec.member == ParamMember(&Params::memory)) {
+    g_object_set_data(G_OBJECT(spin), kMebibytes, spin);
+  }
   gtk_entry_set_width_chars(GTK_ENTRY(spin), 10);
   g_signal_connect(spin, "output", G_CALLBACK(show_automatic), nullptr);
   g_signal_connect(spin, "input", G_CALLBACK(read_automatic), nullptr);

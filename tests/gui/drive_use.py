@@ -204,6 +204,8 @@ def words_mean_automatic(window):
     wait_for("the controls below it", lambda: is_showing(window.widget("spin button", "Search window")), 20)
     type_numbers(window, "Search window", (("9", 9), ("l1", 9), ("AUTO", 0), ("7 px", 7), ("", 0), ("13,0", 13), ("foo", 13),
                                            ("Automatic", 0)))
+    type_numbers(window, "GPU memory limit (MiB)", (("1,000", 1000), ("2.048", 2048), ("1 500 MiB", 1500), ("2 GiB", 2048),
+                                                    ("1,5gb", 1536), ("1,048,576", 1048576), ("512", 512), ("", 0)))
     click(expander)
 
 
@@ -482,6 +484,7 @@ def processor_seconds(session):
 def thousands_of_presets(session):
     """With a menu of them the window took ten seconds to open, nine times the processor time of none."""
     alone = processor_seconds(session)
+    PRESETS.mkdir(parents=True, exist_ok=True)
     ours = [PRESETS / f"number {number}.preset" for number in range(3000)]
     for path in ours:
         path.write_text("strength = 65\n", encoding="utf-8")
