@@ -2,12 +2,16 @@
 #include "layer_bands.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "engine/methods.h"
 #include "engine/noise/survey.h"
+#include "engine/sentence.h"
 #include "engine/stopwatch.h"
 #include "layer_flow.h"
 #include "run_beside.h"
@@ -16,6 +20,7 @@
 namespace grainless {
 namespace {
 
+constexpr char kVariable[] = "GRAINLESS_HOST_MEMORY";
 constexpr uint64_t kMebibyte = 1 << 20;
 constexpr uint64_t kHostMemory = 512 * kMebibyte;
 constexpr uint64_t kSurveyBytes = 64 * kMebibyte;  // of a band that is only looked at
@@ -30,13 +35,29 @@ Rect rows_of(const Rect& rect, int32_t first, int32_t end) {
   return {rect.x, first, rect.width, end - first};
 }
 
+// In MiB; none where the user says none, or what is no number of them.
+std::optional<uint64_t> given_memory() {
+  const char* text = std::getenv(kVariable);
+  if (text == nullptr) return std::nullopt;
+  uint64_t mebibytes = 0;
+  const char* end = text + std::strlen(text);
+  const auto [stopped, error] = std::from_chars(text, end, mebibytes);
+  const bool whole = error == std::errc() && stopped == end;
+  if (!whole || mebibytes == 0 || mebibytes >= UINT64_MAX / kMebibyte) return std::nullopt;
+  return mebibytes;
+}
+
 }  // namespace
 
 uint64_t host_memory() {
-  const char* text = std::getenv("GRAINLESS_HOST_MEMORY");
-  const uint64_t mebibytes = text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
-  const bool usable = mebibytes > 0 && mebibytes < UINT64_MAX / kMebibyte;
-  return usable ? mebibytes * kMebibyte : kHostMemory;
+  return given_memory().value_or(kHostMemory / kMebibyte) * kMebibyte;
+}
+
+std::string strange_host_memory() {
+  const char* text = std::getenv(kVariable);
+  if (text == nullptr || *text == '\0' || given_memory()) return {};
+  return sentence("%1$s is not a value of %2$s: %3$s is taken",
+                  {text, kVariable, std::to_string(kHostMemory / kMebibyte)});
 }
 
 uint64_t held_bytes(const Params& params, PixelFormat format, size_t layers) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "drawable_io.h"
@@ -14,6 +15,9 @@ namespace grainless {
 // they come out: larger ones pass in bands. GRAINLESS_HOST_MEMORY says how many MiB, else it is 512
 // of them.
 uint64_t host_memory();
+
+// A sentence about what it says that is no such number, "2GB" for example; else empty.
+std::string strange_host_memory();
 
 // Bytes that a pixel takes of that, read or new: in the layers' own format, and in a stack in the
 // floats that the processor makes of some layers at once.

@@ -14,6 +14,7 @@
 #include "config.h"
 #include "engine/sentence.h"
 #include "job.h"
+#include "layer_bands.h"
 #include "layer_effects.h"
 #include "module_dir.h"
 #include "run_support.h"
@@ -187,6 +188,8 @@ using MakeJob = std::function<std::unique_ptr<Job>(Engine&)>;
 GimpValueArray* run(const Call& call, const MakeJob& make_job) {
   Engine engine({module_dir(), gimp_get_num_processors(), card_process(module_dir())});
   engine.prepare(call.params());
+  const std::string strange = strange_host_memory();
+  if (!strange.empty()) g_message("%s", strange.c_str());
   gegl_init(nullptr, nullptr);  // takes 0.1 s, too
   const std::unique_ptr<Job> job = make_job(engine);
   if (call.mode != GIMP_RUN_INTERACTIVE) {

@@ -172,6 +172,22 @@ def denoised_in_bands(session):
     assert answer["status"] == "success" and answer["all"] != picture["all"] and report["bands"] > 1, (answer, report)
 
 
+def strange_host_memory(session):
+    """It is said, and the usual limit holds."""
+    settings_file(PICTURE).write_text(QUICK[PICTURE], encoding="utf-8")
+    session.ask("open_layer", 331, 1203)
+    with host_memory("2GB"):
+        window = Window(session, *PICTURE)
+    wait_for("the preview", lambda: window.label("Preview by"))
+    answer = window.end("OK")
+    told = wait_for("the sentence", lambda: next(iter(find_all(
+        desktop.application("gimp"), "label", lambda text: "not a value of GRAINLESS_HOST_MEMORY" in text)), None), 20).get_name()
+    report = json.loads(pathlib.Path(os.environ["GRAINLESS_REPORT"]).read_text(encoding="utf-8").splitlines()[-1])
+    ok = answer["status"] == "success" and report["bands"] == 1 and "2GB is not" in told and "512 is taken" in told
+    judge("GRAINLESS_HOST_MEMORY=2GB", "start", "dialog", "a sentence, and the usual limit holds", told,
+          "" if ok else f"not so: {answer['status']}, {report['bands']} bands")
+
+
 def cancelled_in_bands(session, stage):
     """As for a small layer, when some bands wait in the shadow buffer and others are to come."""
     picture, window = open_large(session)
@@ -411,6 +427,7 @@ def steps(session):
     yield "settings of random bytes", lambda: bad_settings(session, "settings file of random bytes", bytes(range(256)) * 4)
     yield "settings cut off", lambda: bad_settings(session, "settings file cut off", b'# settings\n\n(method "nl')
     yield "OK, layer in bands", lambda: denoised_in_bands(session)
+    yield "memory limit that is no number", lambda: strange_host_memory(session)
     for stage in STAGES:
         yield f"cancel at the {stage}, layer in bands", lambda at=stage: cancelled_in_bands(session, at)
     for subject, layers in ((PICTURE, 1), (STACK, 3)):
