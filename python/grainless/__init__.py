@@ -16,6 +16,7 @@ import inspect
 import numbers
 import operator
 import os
+import textwrap
 import threading
 import warnings
 import weakref
@@ -315,9 +316,12 @@ def _default_of(row):
 def _describe(function):
     """Gives a function and its method the settings' names and their help: introspection sees the one table."""
     method = getattr(Engine, function.__name__)
-    about = method.__doc__ + (_ABOUT if function is denoise else "\n\n    Takes the settings of denoise().\n")
+    about = inspect.cleandoc(method.__doc__)
     if function is denoise:
-        about += "".join(f"    {name}: {row['help']} Default: {row['default']}.\n" for name, row in _TABLE.items())
+        about += textwrap.dedent(_ABOUT)
+        about += "".join(f"{name}: {row['help']} Default: {row['default']}.\n" for name, row in _TABLE.items())
+    else:
+        about += "\n\nTakes the settings of denoise().\n"
     keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default_of(row)) for name, row in _TABLE.items()]
     for each in (function, method):
         own = inspect.signature(each)

@@ -305,6 +305,8 @@ class Arguments(WithFolder):
         told = subprocess.run([GRAINLESS, "--help"], capture_output=True, text=True, check=True).stdout
         self.assertTrue(all(f"--{key.replace('_', '-')}" in told for key in keys))
         self.assertTrue(all(f"{key}: " in grainless.denoise.__doc__ for key in keys))
+        for function in (grainless.estimate, grainless.halo):  # in help() all paragraphs begin at the same place
+            self.assertFalse([line for line in function.__doc__.splitlines() if line.startswith(" ")])
         declared = ast.parse(STUB.read_text(encoding="utf-8"))
         for name in ("denoise", "estimate", "halo"):
             own = [value.name for value in inspect.signature(getattr(grainless, name)).parameters.values()]
