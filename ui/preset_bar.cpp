@@ -19,6 +19,7 @@ namespace {
 constexpr char kOwn[] = "own", kBuiltInMark[] = "built-in:", kUserMark[] = "user:";
 constexpr char kSeparator[] = "separator";  // between those that come with Grainless and the user's
 constexpr size_t kMostInMenu = 100;         // rows
+constexpr int kListHeight = 480, kBelowList = 24;  // pixels
 
 gboolean is_separator(GtkTreeModel* model, GtkTreeIter* row, gpointer combo) {
   gchar* id = nullptr;
@@ -26,6 +27,37 @@ gboolean is_separator(GtkTreeModel* model, GtkTreeIter* row, gpointer combo) {
   const bool separator = id != nullptr && std::string_view(id) == kSeparator;
   g_free(id);
   return separator ? TRUE : FALSE;
+}
+
+// From the top of the widget's window to the end of the screen.
+int room_below(GtkWidget* widget) {
+  GdkWindow* window = gtk_widget_get_window(gtk_widget_get_toplevel(widget));
+  GdkRectangle area;
+  int left = 0, top = 0;
+  gdk_window_get_origin(window, &left, &top);
+  gdk_monitor_get_workarea(
+      gdk_display_get_monitor_at_window(gdk_window_get_display(window), window), &area);
+  return std::max(area.y + area.height - top - kBelowList, kBelowList);
+}
+
+// GTK asks the list for its height when it knows few of its rows: the window would grow beyond the
+// screen with the others, and would not scroll.
+void keep_on_screen(GtkComboBox* combo) {
+  AtkObject* popup = gtk_combo_box_get_popup_accessible(combo);
+  GtkWidget* list =
+      GTK_IS_ACCESSIBLE(popup) ? gtk_accessible_get_widget(GTK_ACCESSIBLE(popup)) : nullptr;
+  gboolean shown = FALSE;
+  g_object_get(combo, "popup-shown", &shown, nullptr);
+  if (shown == FALSE || !GTK_IS_TREE_VIEW(list)) return;
+  GtkWidget* scrolled = gtk_widget_get_ancestor(list, GTK_TYPE_SCROLLED_WINDOW);
+  gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
+                                 GTK_POLICY_ALWAYS);
+  gtk_scrolled_window_set_min_content_height(GTK_SCROLLED_WINDOW(scrolled),
+                                             std::min(room_below(scrolled), kListHeight));
+  const gint row = std::max(gtk_combo_box_get_active(combo), 0);
+  GtkTreePath* chosen = gtk_tree_path_new_from_indices(row, -1);
+  gtk_tree_view_scroll_to_cell(GTK_TREE_VIEW(list), chosen, nullptr, TRUE, 0.5F, 0);
+  gtk_tree_path_free(chosen);
 }
 
 // GTK makes a widget of each row of a menu, which takes it seconds for thousands, and a window of
@@ -88,6 +120,7 @@ PresetBar::PresetBar(GimpProcedureConfig* config, std::function<Params()> params
   combo_ = GTK_COMBO_BOX_TEXT(combo);
   gtk_combo_box_set_row_separator_func(GTK_COMBO_BOX(combo), is_separator, combo, nullptr);
   shorten_names(GTK_COMBO_BOX(combo));
+  g_signal_connect(combo, "notify::popup-shown", G_CALLBACK(keep_on_screen), nullptr);
   const char* tooltip =
       _("Settings under a name: choose from those that come with Grainless and "
         "those that you have saved.");

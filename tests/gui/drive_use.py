@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "m
 import check
 import desktop
 from desktop import click, find, find_all, is_sensitive, is_showing, wait_for
-from session import PICTURE, Session, Window, active_title, items, keys, preset_menu, settings_file
+from session import PICTURE, Session, Window, active_title, items, keys, preset_menu, press_with_mouse, settings_file
 from steps import main as run
 
 F1 = "67"  # the key's number: by name Debian forky's xdotool presses Alt+F1
@@ -373,6 +373,7 @@ def steps(session, work):
     yield "names of several lines", lambda: names_of_several_lines(session)
     yield "a mask can't have the effect", lambda: a_mask_has_no_effect(session)
     yield "three thousand presets", lambda: thousands_of_presets(session)
+    yield "presets beyond the screen", lambda: presets_beyond_the_screen(session)
     yield "1 × 1", lambda: odd_layer(session, 1, 1, "u8", "Preview by", "smaller than")
     yield "1 × 2000", lambda: odd_layer(session, 1, 2000, "u8", "Preview by", "smaller than")
     yield "a layer of linear floats", lambda: expect(odd_layer(session, 120, 90, "float", "Preview by"))
@@ -495,6 +496,31 @@ def thousands_of_presets(session):
             path.unlink()
     print(f"# {alone:.2f} s of a processor without presets, {together:.2f} s with {len(ours)}")
     assert together < 4 * alone, f"{together:.2f} s of a processor, and {alone:.2f} s without presets"
+
+
+def presets_beyond_the_screen(session):
+    """The wheel reaches them: the list went on below the screen and did not scroll."""
+    settings_file(PICTURE).write_text('(method "nlm")\n(auto-sigma no)\n', encoding="utf-8")
+    PRESETS.mkdir(parents=True, exist_ok=True)
+    ours = [PRESETS / f"number {number:03}.preset" for number in range(300)]
+    for number, path in enumerate(ours):
+        path.write_text(f"strength = {number / 2}\n", encoding="utf-8")
+    try:
+        session.ask("open_layer", 60, 50)
+        window = Window(session)
+        wait_for("the preview", lambda: window.label("Preview by"))
+        box = window.widget("combo box", "Preset")
+        x, y, _, height = desktop.extents(box)
+        press_with_mouse(box)
+        time.sleep(2)  # rows are measured bit by bit
+        subprocess.run(["xdotool", "mousemove", str(x + 60), str(y + height + 100)], check=True)
+        subprocess.run(["xdotool", "click", "--repeat", "12", "--delay", "60", "5", "sleep", "1", "click", "1"], check=True)
+        wait_for("a preset farther down", lambda: (window.selected("Preset") or "") > "number 040", 10)
+        window.end("Cancel")
+    finally:
+        for path in ours:
+            path.unlink()
+        settings_file(PICTURE).unlink()
 
 
 def expect(changed):
