@@ -11,7 +11,6 @@
 #include "neutral.h"
 #include "picture_range.h"
 #include "sample.h"
-#include "tone_profile.h"
 #include "weak_texture.h"
 
 namespace grainless {
@@ -485,22 +484,16 @@ PictureNoise estimate_noise(const Sample& sample, const PictureRange& range, Noi
   return noise;
 }
 
-bool estimate_bent_noise(const ToneBend& bend, Sample sample, const PictureNoise& noise,
-                         NoiseKind kind, ThreadPool& pool, const Callbacks& callbacks,
-                         PictureNoise& even) {
-  // A curve that changes how much noise is found by more than this was the texture's. Grey has no
-  // colour to tell: even noise on Set12's 6, whose dark parts are all texture, rose by 1.12
-  // to 1.27.
-  constexpr float kMostChange = 1.5f, kMostInGrey = 1.1f;
-  // Of noise that rises, which colours have told: a gamma of 2.2 or 2.8 changed it by up to 2.4.
-  constexpr float kMostOfRising = 3;
+bool estimate_bent_noise(const ToneProfile& profile, const ToneBend& bend, Sample sample,
+                         const PictureNoise& noise, NoiseKind kind, ThreadPool& pool,
+                         const Callbacks& callbacks, PictureNoise& even) {
+  constexpr float kLeastChange = 1 / 1.5f;
   bend_sample(bend, sample, pool);
   even = estimate_noise(sample, noise.range, kind, pool, callbacks);
   even.bend = bend;
   const float change = even.sigma[0][0] / noise.sigma[0][0];
-  const bool rises = bend.to[kBendSegments / 2] > bend.to[kBendSegments] / 2;
-  const float most = noise.channels == 1 ? kMostInGrey : rises ? kMostOfRising : kMostChange;
-  return even.confidence == Confidence::kMeasured && change < most && change > 1 / kMostChange &&
+  return even.confidence == Confidence::kMeasured &&
+         change < most_change(profile, noise.channels) && change > kLeastChange &&
          even.white[0] == noise.white[0];
 }
 
@@ -527,7 +520,7 @@ PictureNoise estimate_even_noise(Sample sample, const PictureRange& range, Noise
   bend.lift = measure_lift({&sample, 1}, bend);
   PictureNoise even;
   const bool agrees = estimate_bent_noise(
-      bend, std::move(sample), noise, kind, pool,
+      profile, bend, std::move(sample), noise, kind, pool,
       {callbacks.cancel, [&](double fraction) { callbacks.report(0.5 + 0.5 * fraction); }}, even);
   return agrees ? even : noise;
 }

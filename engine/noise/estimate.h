@@ -8,6 +8,7 @@
 #include "neutral.h"
 #include "picture_noise.h"
 #include "sample.h"
+#include "tone_profile.h"
 
 namespace grainless {
 
@@ -31,11 +32,11 @@ PictureNoise as_toned(const PictureNoise& grey, const Toning& toning);
 PictureNoise estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
                                  ThreadPool& pool, const Callbacks& callbacks);
 
-// What `bend`, by which noise surely becomes even, makes of a sample whose noise was measured:
-// false where the noise that is then found contradicts what was found before.
-bool estimate_bent_noise(const ToneBend& bend, Sample sample, const PictureNoise& noise,
-                         NoiseKind kind, ThreadPool& pool, const Callbacks& callbacks,
-                         PictureNoise& even);
+// What `bend`, by which noise of that profile surely becomes even, makes of a sample whose noise
+// was measured: false where the noise that is then found contradicts what was found before.
+bool estimate_bent_noise(const ToneProfile& profile, const ToneBend& bend, Sample sample,
+                         const PictureNoise& noise, NoiseKind kind, ThreadPool& pool,
+                         const Callbacks& callbacks, PictureNoise& even);
 
 // The strength of a profile that noise so strong can be trusted to show.
 double trusted_share(const PictureNoise& noise);

@@ -45,4 +45,8 @@ void bend_sample(const ToneBend& bend, Sample& sample, ThreadPool& pool);
 // blocks lose most there, which looks like a profile and is none.
 bool is_sure(const ToneProfile& profile, const PictureNoise& noise);
 
+// How many times the sigma may be found in bent colours that was found before: beyond that the
+// profile, though sure, was the texture's.
+double most_change(const ToneProfile& profile, int32_t channels);
+
 }  // namespace grainless

@@ -48,6 +48,7 @@ bool find_profile(std::vector<MeasuredLayer>& layers, ThreadPool& pool, ToneProf
   }
   if (2 * sure.size() <= all) return false;
   for (const ToneProfile& profile : sure) {
+    mean.explained += profile.explained / static_cast<double>(sure.size());
     for (int32_t k = 0; k < kProfileKnots; ++k) {
       mean.log_sigma[k] += profile.log_sigma[k] / static_cast<double>(sure.size());
     }
@@ -63,8 +64,8 @@ EvenNoise noise_of_each(std::vector<MeasuredLayer> layers, NoiseKind kind, Threa
   alone.bend = bend_of(profile, trusted_share(mean));
   std::vector<PictureNoise> found(layers.size());
   for (size_t i = 0; i < layers.size(); ++i) {
-    if (!estimate_bent_noise(alone.bend, std::move(layers[i].sample), layers[i].noise, kind, pool,
-                             callbacks, found[i])) {
+    if (!estimate_bent_noise(profile, alone.bend, std::move(layers[i].sample), layers[i].noise,
+                             kind, pool, callbacks, found[i])) {
       return alone;
     }
   }
