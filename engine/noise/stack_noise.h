@@ -26,7 +26,8 @@ struct LayerDifference {
   bool in_sharpness = false;   // some layers are sharper: a difference beyond noise counts in full
   int32_t reach = kAllLayers;  // so many layers on either side are alike enough to be averaged
   float sigma[kMaxLevels][kMaxChannels] = {};  // as PictureNoise's, of kBetweenLevels
-  float tones[kNoiseTones] = {};               // variance over that of sigma, as StackNoise's
+  // Variance over that of sigma, as StackNoise's. 1 where too few blocks tell any tone's.
+  float tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   float flat[kNoiseTones] = {};  // the same in flat parts, whose differences are noise; 0: unknown
 };
 

@@ -269,6 +269,25 @@ TEST(StillNoise, OfASkyTellsNothingOfOtherTones) {
   for (const float tone : noise.stack.tones) EXPECT_EQ(tone, 1.0f);
 }
 
+// So small that no tone has blocks enough. Layers are told apart all the same.
+TEST(StillNoise, OfTonesOfASmallPictureIsThatOfAllOfIt) {
+  constexpr int32_t kSmall = 64;
+  std::vector<TestImage> layers(2, TestImage(kFormat, kSmall, kSmall));
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal(0, 5);
+  for (TestImage& layer : layers) {
+    for (int32_t y = 0; y < kSmall; ++y) {
+      for (int32_t x = 0; x < kSmall; ++x) {
+        for (int32_t c = 0; c < 3; ++c)
+          layer.set(x, y, c, static_cast<float>(20 + 3 * x) + normal(random));
+      }
+    }
+  }
+  const NoiseModel noise = still_noise_of(layers);
+  ASSERT_TRUE(noise.stack.between.known);
+  for (const float tone : noise.stack.between.tones) EXPECT_EQ(tone, 1.0f);
+}
+
 // By a pixel, under noise so strong that the layers differ evenly all the same.
 TEST(StillNoise, NotOfADriftUnderNoise) {
   std::vector<TestImage> layers;
