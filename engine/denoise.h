@@ -106,6 +106,8 @@ struct VolumeBox {
 // spread where there are more than kMostMeasured layers or kMeasuredBytes of pixels.
 inline constexpr int64_t kMeasuredBytes = int64_t{1} << 31;
 std::vector<int32_t> measured_layers(const LayersShape& shape);
+// Of the time that a stack of frames of some megapixels takes, what its measurement takes.
+inline constexpr double kMeasuredShare = 0.1;
 
 class Engine {
  public:

@@ -152,11 +152,12 @@ Status Engine::denoise_volume(const Params& params, int32_t depth,
       throw Error(ErrorCode::kBadInput, sentence("a volume needs layers, and a target for each"));
     }
     NoiseModel noise;
-    const Callbacks quiet{callbacks.cancel, {}};
-    throw_if_failed(volume_noise(params, layers, quiet, noise, &estimate));
+    throw_if_failed(
+        volume_noise(params, layers, part_of(callbacks, 0, kMeasuredShare), noise, &estimate));
     const auto count = static_cast<int32_t>(layers.size());
-    throw_if_failed(denoise_volume_part(
-        params, depth, noise, {{count, 0, layers}, {count, 0, targets}}, callbacks, report));
+    throw_if_failed(denoise_volume_part(params, depth, noise,
+                                        {{count, 0, layers}, {count, 0, targets}},
+                                        part_of(callbacks, kMeasuredShare, 1), report));
   });
   report.estimate = estimate;
   return status;

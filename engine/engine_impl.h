@@ -3,6 +3,7 @@
 // volumes.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -43,6 +44,12 @@ struct Engine::Impl {
   Registry registry;
   std::future<void> prepared;
 };
+
+// For a part of a call, which reports from 0 to 1 in it. `callbacks` outlives it.
+inline Callbacks part_of(const Callbacks& callbacks, double from, double end) {
+  return {callbacks.cancel,
+          [&callbacks, from, end](double done) { callbacks.report(std::lerp(from, end, done)); }};
+}
 
 // In rect, of the pixels that stay as they are for their colours.
 int64_t count_replaced(const ConstImage& image, const Rect& rect, ValueRange valid);

@@ -75,6 +75,7 @@ void find_lone_layers(std::span<const ConstImage> layers, ThreadPool& pool,
     return alike > most;
   };
   for (size_t z = 0; z < layers.size(); ++z) {
+    callbacks.report(static_cast<double>(z) / static_cast<double>(layers.size()));
     const bool calm = (stack.calm >> z & 1) != 0;
     if (!calm && (same || shows_others(z))) continue;
     lone.noise[z] = measure(layers[z]);

@@ -241,7 +241,9 @@ void measure_mean_shares(std::span<const ConstImage> layers, ThreadPool& pool,
   const Measurement measurement(layers, noise, pool, callbacks, run);
   std::vector<OfMethod> methods{{Method::kBm3d, {}}, {Method::kNlm, {}}};
   measurement.measure(1, &MeanShares::of_one, methods);
+  callbacks.report(1.0 / 3);
   measurement.measure(2, &MeanShares::of_two, methods);
+  callbacks.report(2.0 / 3);
   if (near > 2) measurement.measure(near, &MeanShares::of_all, methods);
   for (auto& [method, shares] : methods) {
     if (near == 2) std::copy_n(shares.of_two, kMaxChannels, shares.of_all);

@@ -357,6 +357,7 @@ void register_layers(std::span<const ConstImage> layers, ThreadPool& pool,
     own.place = place.value_or(own.place);
     places.of[i] = own.place;
     before = std::move(own);
+    callbacks.report(static_cast<double>(i + 1) / static_cast<double>(layers.size()));
   }
   if (places.farthest(places.count) > kNear) noise.stack.places = places;
 }

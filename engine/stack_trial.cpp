@@ -225,6 +225,7 @@ void try_ways(std::span<const ConstImage> layers, bool all, ThreadPool& pool,
       }
     }
     if (all) searched += trial.distance(Method::kNlm, search, run, quiet);
+    callbacks.report(static_cast<double>(i + 1) / static_cast<double>(trials));
   }
   StackNoise& found = noise.stack;
   if (placed && sum_of(brought) < sum_of(averaged)) {

@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kSmallTileCache = 8 << 20;  // bytes, at least
 
 // Shares of the progress bar on the processor; a graphics card is done before anybody looks.
-constexpr double kReadShare = 0.04, kEstimateShare = 0.03, kWriteShare = 0.03;
+constexpr double kReadShare = 0.04, kWriteShare = 0.03;
 
 }  // namespace
 
@@ -142,7 +142,7 @@ void DenoiseTask::run_in_bands(const CallMonitor& monitor) {
     layers.push_back({&part.io, &part.read});
   }
   LayerBands bands(filter_, params_, std::move(layers), report_);
-  const double start = kReadShare + kEstimateShare;
+  const double start = kReadShare + filter_.measured_share();
   const NoiseModel noise = bands.measure(within(monitor, 0, start));
   prepared_ = count();
   bands.filter(noise, target(), within(monitor, start, 1 - start));
@@ -169,8 +169,9 @@ void DenoiseTask::run_in_flow(const CallMonitor& monitor) {
     flow.read_into(read);  // noise_of() doesn't look at pixels
   }
   double estimate = 0;
-  const NoiseModel noise = noise_of(sources, within(monitor, kReadShare, kEstimateShare), estimate);
-  const double start = kReadShare + kEstimateShare;
+  const NoiseModel noise =
+      noise_of(sources, within(monitor, kReadShare, filter_.measured_share()), estimate);
+  const double start = kReadShare + filter_.measured_share();
   prepared_ = 1;
   flow.prepare_outside(target());
   const auto compute = [&](const PictureFlow& picture, const Callbacks& callbacks, Report& report) {
@@ -191,9 +192,10 @@ void DenoiseTask::run_together(const CallMonitor& monitor) {
   for (Part& part : parts_) part.read = PixelSums(source_rect());
   read_layers(sources, within(monitor, 0, kReadShare));
   double estimate = 0;
-  const NoiseModel noise = noise_of(sources, within(monitor, kReadShare, kEstimateShare), estimate);
+  const NoiseModel noise =
+      noise_of(sources, within(monitor, kReadShare, filter_.measured_share()), estimate);
   std::vector<PixelBuffer> results = buffers(target());
-  const double start = kReadShare + kEstimateShare, end = 1 - kWriteShare;
+  const double start = kReadShare + filter_.measured_share(), end = 1 - kWriteShare;
   filter_layers(noise, sources, results, within(monitor, start, end - start));
   report_.engine.estimate = estimate;
   if (report_.engine.changed) prepare(sources, results, within(monitor, end, kWriteShare));

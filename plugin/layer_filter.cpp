@@ -62,9 +62,10 @@ class StackFilter final : public LayerFilter {
 
   Status measure(const Params& params, int32_t count, std::span<const ConstImage> measured,
                  const Callbacks& callbacks, NoiseModel& noise, double* seconds) override {
-    const Callbacks quiet{callbacks.cancel, {}};  // each layer's progress would begin anew
-    return engine_.volume_noise(params, count, measured, quiet, noise, seconds);
+    return engine_.volume_noise(params, count, measured, callbacks, noise, seconds);
   }
+
+  double measured_share() const override { return kMeasuredShare; }
 
   bool measures_given() const override { return true; }
 

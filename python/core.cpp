@@ -192,12 +192,13 @@ nb::dict report_dict(const Report& report) {
   return dict;
 }
 
-NoiseModel measure(Engine& engine, const Params& params, const Source& source) {
+NoiseModel measure(Engine& engine, const Params& params, const Source& source,
+                   const nb::object& progress) {
   const Place whole({int32_t(source.shape(0)), int32_t(source.shape(1)), int32_t(source.shape(2))},
                     {0, 0, 0});
   const auto layers = layers_of<ConstImage>(source, whole, whole.box_of(source));
   NoiseModel noise;
-  raise_if_failed(interruptible({}, [&](const Callbacks& callbacks) {
+  raise_if_failed(interruptible(progress, [&](const Callbacks& callbacks) {
     return params.depth > 0 ? engine.volume_noise(params, layers, callbacks, noise, nullptr)
                             : engine.noise_for(params, layers.front(), callbacks, noise, nullptr);
   }));
@@ -394,7 +395,7 @@ void bind_engine(nb::module_& module) {
              new (engine) Engine(EngineOptions{module_dir, threads});
            })
       .def("devices", devices)
-      .def("measure", measure)
+      .def("measure", measure, nb::arg("params"), nb::arg("source"), nb::arg("progress").none())
       .def("reach",
            [](Engine& engine, const Params& params, const NoiseModel& noise) {
              const Reach reach =

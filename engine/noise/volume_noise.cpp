@@ -23,7 +23,9 @@ namespace {
 
 constexpr int32_t kLumaBlock = 16;
 constexpr double kMostOverLeft = 1.1;  // sigma of a layer that others doubt
-constexpr int32_t kLeastTiles = 16;    // of a layer: what a picture of 512 x 512 has
+// What is done of a measurement (31 layers in colour): looking for corners, then each layer alone.
+constexpr double kGainDone = 0.25, kEachDone = 0.65;
+constexpr int32_t kLeastTiles = 16;  // of a layer: what a picture of 512 x 512 has
 
 // A layer that was measured: its noise as it is, and its pixels.
 struct MeasuredLayer {
@@ -65,7 +67,7 @@ EvenNoise noise_of_each(std::vector<MeasuredLayer> layers, NoiseKind kind, Threa
   std::vector<PictureNoise> found(layers.size());
   for (size_t i = 0; i < layers.size(); ++i) {
     if (!estimate_bent_noise(profile, alone.bend, std::move(layers[i].sample), layers[i].noise,
-                             kind, pool, callbacks, found[i])) {
+                             kind, pool, {callbacks.cancel, {}}, found[i])) {
       return alone;
     }
   }
@@ -168,6 +170,7 @@ CornerGain common_gain(std::span<const ConstImage> layers, const std::vector<Sam
   if (layers.front().format.colours() == 1) return sum;
   const auto all = static_cast<float>(layers.size());
   for (size_t i = 0; i < layers.size() && 2 * (count + all - static_cast<float>(i)) > all; ++i) {
+    callbacks.report(kGainDone * static_cast<double>(i) / static_cast<double>(layers.size()));
     const ConstImage& layer = layers[i];
     if (is_neutral(samples[i])) continue;
     const PictureNoise noise =
@@ -231,6 +234,8 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
   }
   const CornerGain corners = common_gain(layers, samples, kind, pool, callbacks);
   for (size_t i = 0; i < layers.size(); ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(layers.size());
+    callbacks.report(std::lerp(kGainDone, kEachDone, share));
     const ConstImage& layer = layers[i];
     if (corners.enabled != 0) {
       take_gain(field_of(corners, layer.width, layer.height), samples[i], pool);
@@ -238,6 +243,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
     found.push_back(
         estimate_noise(samples[i], picture_range({&layer, 1}), kind, pool, {callbacks.cancel, {}}));
   }
+  callbacks.report(kEachDone);
   if (all && differ_in_strength(found, samples, pool)) {
     NoiseModel different = noise_of_different(found);
     different.corners = corners;

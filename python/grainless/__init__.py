@@ -206,7 +206,7 @@ class Engine:
         The sigma of the NoiseModel is its standard deviation in 8-bit steps, of grey or of lightness and two colours.
         """
         params = _params(preset, settings)
-        return self._started().measure(params, _four_axes(_array(array), params.depth))
+        return self._started().measure(params, _four_axes(_array(array), params.depth), None)
 
     def halo(self, model, *, preset=None, **settings):
         """How far around it a pixel's result depends on others: (rows, columns), or with depth > 0 (layers, rows,
@@ -230,7 +230,10 @@ class Engine:
         if model is None:
             if origin is not None:
                 raise ValueError("a part of a picture needs the whole one's model: estimate() gives it")
-            model = engine.measure(params, source)
+            # Of the time that a stack takes, what its measurement takes.
+            measured = 0.1 if params.depth else 0
+            model = engine.measure(params, source, _part(progress, 0, measured))
+            progress = _part(progress, measured, 1)
         # What is too near to a cut for its surroundings to be there keeps its value.
         target = np.empty_like(source) if origin is None else source.copy()
         report = engine.denoise(params, model, source, target, place, progress)
@@ -245,6 +248,13 @@ class Engine:
             kept = (target == source).reshape(array.shape)
             result[kept] = array[kept]
         return (result, report) if return_report else result
+
+
+def _part(progress, start, end):
+    """What reports from start to end what is done of a part."""
+    if progress is None or start == end:
+        return None
+    return lambda done: progress(start + (end - start) * done)
 
 
 def _module_folder():

@@ -354,6 +354,24 @@ TEST(Stack, AStackOfOneIsThePictureAlone) {
       1.0f);
 }
 
+// Many layers are measured for longer than anybody watches a bar that stands still.
+TEST(Stack, MeasuringShowsItsProgress) {
+  Stack layers = burst(kColour, 6);
+  for (int32_t z = 0; z < 6; ++z) layers[z] = moved(layers[z], 3 * z);
+  std::vector<double> seen;
+  const Callbacks callbacks{nullptr, [&](double fraction) { seen.push_back(fraction); }};
+  Engine engine({});
+  NoiseModel noise;
+  ASSERT_TRUE(engine.volume_noise(Params{}, views(layers), callbacks, noise, nullptr).ok());
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  ASSERT_FALSE(seen.empty());
+  EXPECT_GE(seen.front(), 0);
+  EXPECT_EQ(seen.back(), 1);
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  EXPECT_GT(seen.size(), layers.size());
+}
+
 TEST(Stack, ThreadsDoNotMatter) {
   const Stack layers = burst({Component::kFloat, 3}, 3, 300, 90);
   const Stack one = denoised(stack_params(), 2, layers, 1);
