@@ -12,6 +12,7 @@
 #include "cuda/runtime/sizes.h"
 #include "dft.cuh"
 #include "engine/boundary/bm3d_math.h"
+#include "noise_left.cuh"
 #include "stage.cuh"
 
 namespace grainless::cuda {
@@ -29,7 +30,7 @@ int reach_of(const Bm3dStage& stage) {
 
 // Pixels that a stage's result in `wanted` depends on.
 Rect support_of(const Bm3dStage& stage, const Rect& wanted, const Rect& image) {
-  return intersect(expand(wanted, stage.radius + reach_of(stage)), image);
+  return intersect(expand(wanted, stage.support()), image);
 }
 
 // References of one axis whose groups can reach from..to-1: the first one's number, and how many.
@@ -71,6 +72,32 @@ size_t pilot_bytes(int channels, int width, int height) {
   return aligned(sizeof(float) * channels * height * pilot_stride(width));
 }
 
+// Where stages keep their estimates, by their numbers: each hard threshold's has a place of its
+// own, as later stages match on it; the others', pilots of the next, take turns.
+int place_of(const LevelPlan& level, int s) {
+  const int hard = level.matched_on(level.stage_count - 1);
+  return s <= hard ? s : hard + 1 + (s - hard) % 2;
+}
+
+// The first ridge filter that follows another, or the number of stages.
+int first_left_stage(const LevelPlan& level) {
+  int s = 0;
+  while (s < level.stage_count && level.bm3d[s].share == 1) ++s;
+  return s;
+}
+
+struct Places {
+  int pilots, left;  // what NoiseLeft needs
+};
+
+Places places_of(const LevelPlan& level) {
+  int pilots = 0;
+  for (int s = 0; s + 1 < level.stage_count; ++s) {
+    pilots = std::max(pilots, place_of(level, s) + 1);
+  }
+  return {pilots, first_left_stage(level) < level.stage_count ? 2 : 0};
+}
+
 // Of a stage whose support is at most width x height.
 struct StageBytes {
   size_t match_plane, groups, sums, dft;
@@ -97,8 +124,10 @@ void copy_channel(const DevicePlanes& from, const DevicePlanes& to, int c, cudaS
 void run_channel(const StageJob& job, int c, const ProgressSpan& progress) {
   const Rect& rect = job.out.rect;
   cudaStream_t stream = job.method->stream;
-  if (!(job.stage->shrink[c] > 0)) return copy_channel(job.noisy, job.out, c, stream);
   const bool first = job.pilot.data == nullptr;
+  if (!(job.stage->shrink[c] > 0)) {
+    return copy_channel(first ? job.noisy : job.pilot, job.out, c, stream);
+  }
   const int patch = job.stage->patch;
   const bool ridge = job.stage->rule == static_cast<int32_t>(GroupRule::kRidge);
   const bool hadamard = job.stage->transform == static_cast<int32_t>(Transform::kHadamard);
@@ -155,7 +184,8 @@ size_t bm3d_scratch_bytes(const LevelPlan& level, const LevelSize& size) {
     const StageBytes bytes = stage_bytes(level.bm3d[s], width, height);
     stages = std::max(stages, bytes.all());
   }
-  return stages + (level.stage_count - 1) * pilot_bytes(channels, width, height);
+  const Places places = places_of(level);
+  return stages + (places.pilots + places.left) * pilot_bytes(channels, width, height);
 }
 
 void expect_bm3d(const LevelPlan& level, int, const DeviceLimits*) {
@@ -188,21 +218,29 @@ void run_bm3d(const MethodJob& job) {
   if (!job.source.rect.contains(wanted[0]) || bm3d_scratch_bytes(level, size) > job.scratch_bytes) {
     throw Error(ErrorCode::kInternal, "BM3D was given too few pixels or too little memory");
   }
-  char* scratch = static_cast<char*>(job.scratch);
+  const size_t place_bytes = pilot_bytes(size.channels, size.width, size.height);
+  const auto planes_at = [&](int place, const Rect& rect) {
+    char* const data = static_cast<char*>(job.scratch) + place * place_bytes;
+    return DevicePlanes{reinterpret_cast<float*>(data), size.channels, rect,
+                        pilot_stride(rect.width)};
+  };
   DevicePlanes estimate[kMaxBm3dStages];
   for (int s = 0; s + 1 < level.stage_count; ++s) {
-    const Rect& rect = wanted[s + 1];
-    estimate[s] = {reinterpret_cast<float*>(scratch), job.target.channels, rect,
-                   pilot_stride(rect.width)};
-    scratch += pilot_bytes(job.target.channels, rect.width, rect.height);
+    estimate[s] = planes_at(place_of(level, s), wanted[s + 1]);
   }
   estimate[level.stage_count - 1] = job.target;
+  const auto [pilots, left_places] = places_of(level);
+  char* const scratch = static_cast<char*>(job.scratch) + (pilots + left_places) * place_bytes;
+  const Rect& first_left = wanted[first_left_stage(level)];
+  NoiseLeft left(job.source, planes_at(pilots, first_left), planes_at(pilots + 1, first_left));
   StageJob stage{};
   stage.method = &job;
-  stage.noisy = job.source;
   for (int s = 0; s < level.stage_count; ++s) {
     stage.stage = &level.bm3d[s];
     const int matched = level.matched_on(s), pilot = level.pilot_of(s);
+    if (level.bm3d[s].share < 1) left.leave(estimate[pilot], level.bm3d[s], job.stream);
+    stage.noisy = left.picture();
+    stage.share = left.share();
     stage.matched_on = matched >= 0 ? estimate[matched] : DevicePlanes{};
     stage.pilot = pilot >= 0 ? estimate[pilot] : DevicePlanes{};
     stage.out = estimate[s];

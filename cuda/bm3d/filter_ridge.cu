@@ -31,14 +31,17 @@ static_assert(63.0 * 63 * kMaxGroup * kWeightSteps < 4294967296.0);
 constexpr float kFiner = 16, kSmallWeight = 2;
 constexpr float kLargestR = 1048000;
 constexpr float kDeviationSteps = kFiner * 4096;
-static_assert(kLargestCell * kLargestCell * kMaxGroup == 2048);
+static_assert(kLargestCell * kLargestCell * kMaxGroup == 2048 && kWarps <= kLargestCell);
 
 // What a cell's block needs, by value.
 struct RidgeArgs : PilotedArgs {
-  int cell;                     // references a side
+  int cell_columns, cell_rows;  // references of a cell
   int first_column, first_row;  // of the launch, in cells of the image's grid
   int width, height;            // of the pixels that a cell's patches can reach
   int stride;                   // of the region in shared memory
+  const float* share;           // of the noise, at its rectangle's first pixel; null: all of it
+  Rect share_rect;
+  int share_stride;
   float variance;
   float steps;  // of R, finer ones
   float kaiser[kMaxPatch];
@@ -73,8 +76,8 @@ class RidgeCell {
         lane_(threadIdx.x % 32),
         g_(lane_ / 4),
         t_(lane_ % 4),
-        column0_((args.first_column + static_cast<int>(blockIdx.x)) * args.cell),
-        row0_((args.first_row + static_cast<int>(blockIdx.y)) * args.cell),
+        column0_((args.first_column + static_cast<int>(blockIdx.x)) * args.cell_columns),
+        row0_((args.first_row + static_cast<int>(blockIdx.y)) * args.cell_rows),
         x0_(args.grid.x(column0_) - args.stage.radius),
         y0_(args.grid.y(row0_) - args.stage.radius) {}
 
@@ -101,10 +104,10 @@ class RidgeCell {
 
   __device__ __forceinline__ void run() const {
     const ReferenceGrid& grid = args_.grid;
-    const int references = args_.cell * args_.cell;
+    const int references = args_.cell_columns * args_.cell_rows;
     for (int number = threadIdx.x / 32; number < references; number += kWarps) {
-      const int column = column0_ + number % args_.cell - grid.column;
-      const int row = row0_ + number / args_.cell - grid.row;
+      const int column = column0_ + number % args_.cell_columns - grid.column;
+      const int row = row0_ + number / args_.cell_columns - grid.row;
       if (column < 0 || column >= grid.columns || row < 0 || row >= grid.rows) continue;
       filter(column, row);
     }
@@ -301,6 +304,18 @@ class RidgeCell {
     float steps;
   };
 
+  // n v of the group of that reference.
+  __device__ __forceinline__ float noise_of(int column, int row) const {
+    float variance = args_.variance;
+    if (args_.share != nullptr) {
+      const int x = args_.grid.x(args_.grid.column + column) + patch() / 2 - args_.share_rect.x;
+      const int y = args_.grid.y(args_.grid.row + row) + patch() / 2 - args_.share_rect.y;
+      const float share = __ldg(args_.share + static_cast<ptrdiff_t>(y) * args_.share_stride + x);
+      variance *= share * share;
+    }
+    return static_cast<float>(pixels()) * variance;
+  }
+
   __device__ __forceinline__ void filter(int column, int row) const {
     const Place place = place_of(column, row);
     const unsigned existing = __ballot_sync(kFullWarp, place.exists);
@@ -316,7 +331,7 @@ class RidgeCell {
     const float mean = mean_of(patches_of<4>(place, region_.noisy, args_.noisy, args_.noisy_rect,
                                              args_.noisy_stride, row_number),
                                near, exists, count);
-    const float nv = static_cast<float>(pixels()) * args_.variance;
+    const float nv = noise_of(column, row);
     const SymmetricMatrix matrix =
         make_filter(pilot, mean_of(pilot, near, exists, count), exists, nv);
     float weights[4];
@@ -451,9 +466,12 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
 using Kernel = void (*)(RidgeArgs);
 
 Kernel kernel_for(int patch, bool held) {
-  constexpr int kUsualPatch = 5;
   if (!held) return filter_ridge<false, 0>;
-  return patch == kUsualPatch ? filter_ridge<true, kUsualPatch> : filter_ridge<true, 0>;
+  return patch == 4   ? filter_ridge<true, 4>
+         : patch == 5 ? filter_ridge<true, 5>
+         : patch == 6 ? filter_ridge<true, 6>
+         : patch == 7 ? filter_ridge<true, 7>
+                      : filter_ridge<true, 0>;
 }
 
 size_t shared_bytes(const RidgeArgs& args, bool held) {
@@ -461,20 +479,33 @@ size_t shared_bytes(const RidgeArgs& args, bool held) {
          (held ? 4 : 2) * sizeof(int) * args.stride * args.height;
 }
 
-// The largest cell of which two blocks fit on a multiprocessor, but no small one for that; without
+// Sets a cell of that many references; returns the blocks of it that fit on a multiprocessor.
+int try_cell(const StageJob& job, RidgeArgs& args, int columns, int rows, bool held) {
+  constexpr int kBanks = 32;
+  const Bm3dStage& stage = *job.stage;
+  const int least = 2 * stage.radius + stage.patch;
+  args.cell_columns = columns;
+  args.cell_rows = rows;
+  args.width = (columns - 1) * stage.step + least;
+  args.height = (rows - 1) * stage.step + least;
+  // A patch's rows lie in banks beside each other.
+  args.stride = (args.width - stage.patch + kBanks - 1) / kBanks * kBanks + stage.patch;
+  const size_t bytes = shared_bytes(args, held);
+  return bytes <= job.limits.shared_bytes ? job.blocks_that_fit(bytes) : 0;
+}
+
+// The largest cell of which two blocks fit on a multiprocessor, if possible with as many references
+// in a row as a block has warps, so that none waits for others; but no small cell for that. Without
 // its pixels where not even a single reference's fit. Returns whether they are held.
 bool set_cell(const StageJob& job, RidgeArgs& args) {
-  constexpr int kEnoughBlocks = 2, kSmallestCell = 4, kBanks = 32;
-  const Bm3dStage& stage = *job.stage;
+  constexpr int kEnoughBlocks = 2, kFewestRows = 4, kSmallestCell = 4;
+  for (int rows = kLargestCell; rows >= kFewestRows; --rows) {
+    if (try_cell(job, args, kWarps, rows, true) >= kEnoughBlocks) return true;
+  }
   for (const bool held : {true, false}) {
-    for (args.cell = kLargestCell; args.cell > 0; --args.cell) {
-      args.width = (args.cell - 1) * stage.step + 2 * stage.radius + stage.patch;
-      args.height = args.width;
-      // A patch's rows lie in banks beside each other.
-      args.stride = (args.width - stage.patch + kBanks - 1) / kBanks * kBanks + stage.patch;
-      const size_t bytes = shared_bytes(args, held);
-      const int enough = args.cell > kSmallestCell ? kEnoughBlocks : 1;
-      if (bytes <= job.limits.shared_bytes && job.blocks_that_fit(bytes) >= enough) return held;
+    for (int side = kLargestCell; side > 0; --side) {
+      const int enough = side > kSmallestCell ? kEnoughBlocks : 1;
+      if (try_cell(job, args, side, side, held) >= enough) return held;
     }
   }
   too_little_shared_memory();
@@ -484,6 +515,9 @@ RidgeArgs make_args(const StageJob& job, int c) {
   const Bm3dStage& stage = *job.stage;
   RidgeArgs args{};
   static_cast<PilotedArgs&>(args) = piloted_args(job, c);
+  if (job.share.data != nullptr) args.share = job.share.plane(c);
+  args.share_rect = job.share.rect;
+  args.share_stride = job.share.stride;
   args.variance = stage.shrink[c];
   args.steps = kDeviationSteps / std::sqrt(stage.shrink[c]);
   std::copy_n(stage.kaiser, stage.patch, args.kaiser);
@@ -501,14 +535,14 @@ void filter_stage_ridge(const StageJob& job, int c, const ProgressSpan& progress
   RidgeArgs args = make_args(job, c);
   const bool held = set_cell(job, args);
   const ReferenceGrid& grid = job.grid;
-  args.first_column = grid.column / args.cell;
-  const int columns = (grid.column + grid.columns - 1) / args.cell - args.first_column + 1;
-  const int first_row = grid.row / args.cell;
-  const int rows = (grid.row + grid.rows - 1) / args.cell - first_row + 1;
+  args.first_column = grid.column / args.cell_columns;
+  const int columns = (grid.column + grid.columns - 1) / args.cell_columns - args.first_column + 1;
+  const int first_row = grid.row / args.cell_rows;
+  const int rows = (grid.row + grid.rows - 1) / args.cell_rows - first_row + 1;
   // The work of a group grows with its patches' pixels.
   const int size = std::max(1, stage.patch * stage.patch / 32);
-  const int cells =
-      kReferencesPerMultiprocessor * job.limits.multiprocessors / size / (args.cell * args.cell);
+  const int cells = kReferencesPerMultiprocessor * job.limits.multiprocessors / size /
+                    (args.cell_columns * args.cell_rows);
   const int at_once = std::clamp(cells / columns, 1, kMostGridRows);
   launch_in_bands(*job.method, {rows, at_once, progress}, [&](const Band& band) {
     args.first_row = first_row + band.first;

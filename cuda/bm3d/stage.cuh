@@ -66,7 +66,8 @@ inline constexpr float kLargestSteps = 1ll << 44;    // of one R / 16; a pixel g
 struct StageJob {
   const MethodJob* method;
   const Bm3dStage* stage;
-  DevicePlanes noisy;
+  DevicePlanes noisy;       // or what is left of its noise (Bm3dStage::share)
+  DevicePlanes share;       // of the noise, that `noisy` has; data is null: all of it
   DevicePlanes pilot;       // the estimate of the stage before; data is null for hard thresholds
   DevicePlanes matched_on;  // an estimate; null: the noisy picture
   DevicePlanes out;

@@ -104,6 +104,13 @@ GRAINLESS_HD float ridge_of(float nv, float energy) {
   return nv > least ? nv : least;
 }
 
+// The share t of the noise that a pixel has, from the squares of what `pixels` round it have lost
+// (plan.h: GroupRule::kRidge).
+GRAINLESS_HD float noise_share(float squares, int32_t pixels, float sigma, float least) {
+  const float share = 1.0f - sqrtf(squares / static_cast<float>(pixels)) / sigma;
+  return share > least ? share : least;
+}
+
 // What is left of an 8 x 8 DCT matrix by its symmetries.
 struct Dct8 {
   float mean, even[2], odd[4][4];

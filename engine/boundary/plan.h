@@ -22,8 +22,9 @@ namespace grainless {
 
 inline constexpr int32_t kMaxPatch = 16;
 inline constexpr int32_t kMaxGroup = 32;
-inline constexpr int32_t kMaxBm3dStages = 4;
-inline constexpr int32_t kFillRadius = 8;  // pixels round an invalid one whose mean replaces it
+inline constexpr int32_t kMaxBm3dStages = 8;
+inline constexpr int32_t kShareRadius = 4;  // of the square that tells a pixel's share of the noise
+inline constexpr int32_t kFillRadius = 8;   // pixels round an invalid one whose mean replaces it
 
 // A BM3D candidate is one 32-bit key: bits 31..12 distance (sum of squared differences of match
 // values, shifted right by distance_shift, capped at kMaxKeyDistance), bits 11..0 its index in the
@@ -45,6 +46,14 @@ enum class GroupRule : int32_t {
   //     estimate = mean + T Y,  T = 1 - n v (X X' + n v 1)^-1
   // (where n v is less than float's rounding of X X', a larger multiple of 1: bm3d_math.h).
   // Patch i weighs 1 / max(|row i of T|^2 + 1 / (k n), 1 / k), at least 1, in the aggregation.
+  //
+  // One that follows another (Bm3dStage::share < 1) filters a picture Z that has lost a part of its
+  // noise (LIChI: Herbreteau and Kervrann, Linear Combinations of Patches are Unreasonably
+  // Effective for Single-Image Denoising, 2022). t(x) being the share of the noise that Z has at
+  // pixel x, a group's noise variance is v t^2, t that of the reference patch's middle pixel.
+  // With E the estimate before, Z of the stage before (first of all the noisy picture, t = 1), and
+  // D the root mean square of (noisy picture - new Z) within kShareRadius of x:
+  //     new Z = E + (share / t) (Z - E),  new t = max(share, 1 - D / sigma)
   kRidge = 2,
 };
 
@@ -60,10 +69,14 @@ struct Bm3dStage {
   int32_t distance_shift;
   MatchCurve match;  // of the luma plane
   // kHardThreshold: lambda * sigma, which each channel's coefficients have to exceed. The others:
-  // noise variance v = mu^2 * sigma^2, in the Wiener weight s^2 / (s^2 + v). A channel with 0 is
-  // copied. The group's mean (coefficient 0, 0 of both transforms) is kept unchanged, counts as
+  // noise variance v = mu^2 * sigma^2, in the Wiener weight s^2 / (s^2 + v). A channel with 0 stays
+  // what the stage before made of it. The group's mean (coefficient 0, 0 of both transforms) is kept unchanged, counts as
   // retained and weighs 1 in the sum of W^2: so a constant stays what it is, at any brightness.
   float shrink[kMaxChannels];
+  // The least share of the noise, whose deviation is sigma, that the picture has that it filters:
+  // 1, the noisy picture itself, or that of a ridge filter that follows another.
+  float share;
+  float sigma[kMaxChannels];
   // Separable patch transform, row-major patch x patch: coefficients = F * P * F^T, back with
   // I = F^-1. Rows of F have unit norm: white noise keeps its variance in every coefficient.
   // The 3-D transform adds the orthonormal Haar transform along the group.
@@ -74,6 +87,13 @@ struct Bm3dStage {
   float inverse[kMaxPatch * kMaxPatch];
   int32_t transform;        // Transform that forward and inverse hold, for specialised kernels
   float kaiser[kMaxPatch];  // aggregation window = kaiser[y] * kaiser[x]
+
+  // Pixels round one of the stage's estimate that it depends on: groups reach radius + patch - 1
+  // from a reference, whose own see its window, and the shares round its middle.
+  int32_t support() const {
+    const int32_t seen = share < 1 && radius < kShareRadius ? kShareRadius : radius;
+    return seen + radius + patch - 1;
+  }
 };
 
 // Weights from distances: w = exp(-max(D * gain - noise, 0) * decay), D the sum of squared

@@ -12,24 +12,30 @@ namespace grainless {
 namespace {
 
 // What a quality stands for in BM3D, a stage a row. Fast and normal are Dabov 2007 and the
-// reference implementation's lc and np profiles; high adds a ridge filter,
-// whose best patches are smaller (docs/quality.md). tau: largest mean squared difference a pixel of
-// a group's patches from its reference up to sigma 25, in steps^2 of a grey plane (see
-// match_threshold). Stage 2 takes twice the published tau of 400, and with it mu^2 = 0.9: better by
-// 0.01 dB on Set12 and 0.02 to 0.03 dB on Kodak24 at sigma 15 to 50, the same at 5.
+// reference implementation's lc and np profiles; high removes the noise by ridge filters one after
+// the other, of growing patches, each of which leaves less of it, chroma by three of them
+// (docs/quality.md). tau: largest
+// mean squared difference a pixel of a group's patches from its reference up to sigma 25, in
+// steps^2 of a grey plane (see match_threshold). Stage 2 takes twice the published tau of 400, and
+// with it mu^2 = 0.9: better by 0.01 dB on Set12 and 0.02 to 0.03 dB on Kodak24 at sigma 15 to 50,
+// the same at 5.
 struct Bm3dProfile {
   GroupRule rule;
   int32_t patch, step, search, group;
   double shrink;  // lambda, or mu^2
   double tau;
+  float share = 1;     // Bm3dStage::share
+  bool chroma = true;  // false: luma alone
 };
 constexpr Bm3dProfile kFast[] = {{GroupRule::kHardThreshold, 8, 4, 33, 16, 2.7, 3000},
                                  {GroupRule::kWiener, 8, 4, 33, 16, 0.9, 800}};
 constexpr Bm3dProfile kNormal[] = {{GroupRule::kHardThreshold, 8, 3, 39, 16, 2.7, 3000},
                                    {GroupRule::kWiener, 8, 3, 39, 32, 0.9, 800}};
 constexpr Bm3dProfile kHigh[] = {{GroupRule::kHardThreshold, 8, 3, 39, 16, 2.7, 3000},
-                                 {GroupRule::kWiener, 8, 3, 39, 32, 0.9, 800},
-                                 {GroupRule::kRidge, 5, 3, 39, 32, 1.0, 2400}};
+                                 {GroupRule::kRidge, 4, 3, 39, 32, 1.0, 2400},
+                                 {GroupRule::kRidge, 5, 4, 39, 32, 1.0, 2400, 0.6f},
+                                 {GroupRule::kRidge, 6, 5, 39, 32, 1.0, 2400, 0.3f},
+                                 {GroupRule::kRidge, 7, 4, 39, 32, 1.0, 2400, 0.15f, false}};
 constexpr std::span<const Bm3dProfile> kBm3dProfiles[3] = {kFast, kNormal, kHigh};
 // Dabov 2007: before patches are compared at strong noise, each one's own coefficients below
 // lambda_2D = 2 sigma go. Here that is a stage of its own, whose groups are single patches: its
@@ -104,6 +110,7 @@ Bm3dStage make_stage(const Bm3dProfile& profile, const Params& params, const Mat
                     ? profile.patch
                     : std::max(2, (params.patch * profile.patch + kUsualPatch / 2) / kUsualPatch);
   stage.step = std::min(params.step != 0 ? params.step : profile.step, stage.patch);
+  stage.share = profile.share;
   stage.radius = (params.search != 0 ? params.search : profile.search) / 2;
   stage.group = params.group != 0 ? params.group : profile.group;
   const bool dft = params.transform == static_cast<int32_t>(Transform::kDft);
@@ -116,7 +123,9 @@ Bm3dStage make_stage(const Bm3dProfile& profile, const Params& params, const Mat
   for (int32_t c = 0; c < channels; ++c) {
     const double more = c == 0 ? 1.0 : first ? kChromaLambda : kChromaMu;
     const double amount = first ? sigma[c] : sigma[c] * sigma[c];
-    stage.shrink[c] = static_cast<float>(more * shrink * amount);
+    const bool filtered = c == 0 || profile.chroma;
+    stage.shrink[c] = filtered ? static_cast<float>(more * shrink * amount) : 0.0f;
+    stage.sigma[c] = static_cast<float>(sigma[c]);
   }
   return stage;
 }
@@ -133,7 +142,7 @@ Bm3dStage make_prefilter(const Params& params, const MatchSpan& span, double sig
 
 void add_stage(LevelPlan& level, const Bm3dStage& stage) {
   level.bm3d[level.stage_count++] = stage;
-  level.reach += 2 * stage.radius + stage.patch - 1;
+  level.reach += stage.support();
 }
 
 // Luma's deviation times chroma's sigma from which on small colours are left to the finer level, in

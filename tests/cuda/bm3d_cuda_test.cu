@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "cuda/bm3d/bm3d.cuh"
+#include "cuda/bm3d/noise_left.cuh"
 #include "cuda/bm3d/stage.cuh"
 #include "cuda/frame/method.cuh"
 #include "cuda/runtime/check.h"
 #include "engine/cpu/bm3d/bm3d.h"
+#include "engine/cpu/bm3d/noise_left.h"
 #include "engine/cpu/bm3d/stage.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/bm3d_testing.h"
@@ -105,15 +107,18 @@ Planes filtered(const LevelPlan& level, const Planes& image) {
   return filtered(level, image, image.rect(), image.rect().width, image.rect().height);
 }
 
-Planes one_stage(const LevelPlan& level, int32_t index, const Planes& noisy, const Planes* pilot) {
+Planes one_stage(const LevelPlan& level, int32_t index, const Planes& noisy, const Planes* pilot,
+                 const Planes* share = nullptr) {
   const Uploaded source(noisy), target(noisy.channels(), noisy.rect());
   const Uploaded guide(pilot != nullptr ? *pilot : noisy);
+  const Uploaded shares(share != nullptr ? *share : noisy);
   const Job job(level, source, target, noisy.rect().width, noisy.rect().height);
   cuda::StageJob stage{};
   stage.method = &job.job;
   stage.stage = &level.bm3d[index];
   stage.noisy = source.planes();
   if (pilot != nullptr) stage.pilot = stage.matched_on = guide.planes();
+  if (share != nullptr) stage.share = shares.planes();
   stage.out = target.planes();
   cuda::run_bm3d_stage(stage, job.job.scratch);
   cuda::check(cudaDeviceSynchronize(), "BM3D");
@@ -132,12 +137,17 @@ Planes filtered_by_cpu(const LevelPlan& level, const Planes& image) {
 // matches, which is no error.
 void expect_stages_agree(const LevelPlan& level, const Planes& image) {
   Planes pilot;
+  test::ReferenceLeft left;
   for (int32_t s = 0; s < level.stage_count; ++s) {
+    const Bm3dStage& stage = level.bm3d[s];
     const Planes* guide = level.has_pilot(s) ? &pilot : nullptr;
-    Planes result = one_stage(level, s, image, guide);
-    EXPECT_LT(difference(result, test::reference_bm3d_stage(level.bm3d[s], image, guide)).largest,
-              test::twin_tolerance(level.bm3d[s]))
-        << "stage " << s;
+    if (stage.share < 1) left = test::reference_left(image, left, pilot, stage);
+    const bool all = left.picture.channels() == 0;
+    const Planes& noisy = all ? image : left.picture;
+    const Planes* share = all ? nullptr : &left.share;
+    Planes result = one_stage(level, s, noisy, guide, share);
+    const Planes twin = test::reference_bm3d_stage(stage, noisy, guide, nullptr, share);
+    EXPECT_LT(difference(result, twin).largest, test::twin_tolerance(stage)) << "stage " << s;
     pilot = std::move(result);
   }
   EXPECT_GT(difference(pilot, image).largest, 1.0);
@@ -222,13 +232,34 @@ TEST(Bm3dCuda, AgreesWithTheCpuOnALargePicture) {
   std::printf("CPU and CUDA: %.1f dB, at most %.4f apart\n", d.psnr, d.largest);
 }
 
+// The same estimates leave the same noise, to the bit.
+TEST(Bm3dCuda, WhatNoiseIsLeftIsTheCpus) {
+  ThreadPool pool(2);
+  const LevelPlan level = level_of(high({}), 3);
+  for (const auto& [width, height] :
+       std::vector<std::pair<int, int>>{{175, 60}, {2 * kShareRadius, 41}, {3, 2}}) {
+    const Planes noisy = picture(3, width, height);
+    const Uploaded source(noisy), left(3, noisy.rect()), shares(3, noisy.rect());
+    cuda::NoiseLeft card(source.planes(), left.planes(), shares.planes());
+    NoiseLeft cpu(noisy);
+    for (int32_t s = 2; s < level.stage_count; ++s) {
+      const Planes estimate = picture(3, width, height, 4.0f / static_cast<float>(s));
+      cpu.leave(estimate, level.bm3d[s], pool);
+      card.leave(Uploaded(estimate).planes(), level.bm3d[s], nullptr);
+      cuda::check(cudaDeviceSynchronize(), "leaving noise");
+      EXPECT_TRUE(same_bits(left.download(), cpu.picture(), noisy.rect())) << "stage " << s;
+      EXPECT_TRUE(same_bits(shares.download(), *cpu.share(), noisy.rect())) << "stage " << s;
+    }
+  }
+}
+
 // The first stage's estimate on the CPU.
 Planes pilot_by_cpu(const LevelPlan& level, const Planes& image) {
   ThreadPool pool(2);
   const Callbacks callbacks;
   const Rect& rect = image.rect();
-  return run_bm3d_stage({&level.bm3d[0], rect.width, rect.height, &image, nullptr, nullptr, rect,
-                         &pool, &callbacks, 0, 1});
+  return run_bm3d_stage({&level.bm3d[0], rect.width, rect.height, &image, nullptr, nullptr, nullptr,
+                         rect, &pool, &callbacks, 0, 1});
 }
 
 void expect_same_pilot(const Params& params, int32_t channels, float sigma, int32_t width,
@@ -262,15 +293,19 @@ TEST(Bm3dCuda, PilotsAreTheCpusToTheBit) {
 
 TEST(Bm3dCuda, PlaceAndTimeDoNotMatter) {
   const int32_t width = 210, height = 170;
-  for (const auto& [patch, step, channels, transform] :
-       std::vector<std::tuple<int, int, int, Transform>>{{8, 3, 3, Transform::kBior15},
-                                                         {5, 4, 1, Transform::kBior15},
-                                                         {12, 7, 1, Transform::kBior15},
-                                                         {8, 3, 3, Transform::kHadamard},
-                                                         {8, 3, 3, Transform::kDft},
-                                                         {5, 4, 1, Transform::kDft},
-                                                         {11, 7, 1, Transform::kDft}}) {
+  for (const auto& [patch, step, channels, quality, transform] :
+       std::vector<std::tuple<int, int, int, Quality, Transform>>{
+           {8, 3, 3, Quality::kNormal, Transform::kBior15},
+           {5, 4, 1, Quality::kNormal, Transform::kBior15},
+           {12, 7, 1, Quality::kNormal, Transform::kBior15},
+           {8, 0, 3, Quality::kHigh, Transform::kBior15},
+           {11, 0, 1, Quality::kHigh, Transform::kBior15},
+           {8, 3, 3, Quality::kNormal, Transform::kHadamard},
+           {8, 3, 3, Quality::kNormal, Transform::kDft},
+           {5, 4, 1, Quality::kNormal, Transform::kDft},
+           {11, 7, 1, Quality::kNormal, Transform::kDft}}) {
     Params params = small_params(17, patch, step, 16);
+    params.quality = static_cast<int32_t>(quality);
     params.transform = static_cast<int32_t>(transform);
     const LevelPlan level = level_of(params, channels);
     const Planes image = picture(channels, width, height);
@@ -280,8 +315,7 @@ TEST(Bm3dCuda, PlaceAndTimeDoNotMatter) {
     }
     for (const Rect& rect : {Rect{0, 0, 1, 1}, Rect{63, 64, 2, 1}, Rect{1, 5, 130, 66},
                              Rect{100, 33, 110, 137}, Rect{209, 169, 1, 1}, Rect{77, 90, 31, 29}}) {
-      const int32_t halo = 2 * (16 + patch - 1);
-      const Planes source = cropped(image, intersect(expand(rect, halo), image.rect()));
+      const Planes source = cropped(image, intersect(expand(rect, level.reach), image.rect()));
       const Planes part = filtered(level, source, rect, width, height);
       EXPECT_TRUE(same_bits(whole, part, rect)) << rect.x << ' ' << rect.y << ' ' << rect.width;
     }

@@ -11,6 +11,7 @@
 
 #include "engine/boundary/status.h"
 #include "engine/cpu/bm3d/bm3d.h"
+#include "engine/cpu/bm3d/noise_left.h"
 #include "engine/cpu/bm3d/stage.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/answer_time.h"
@@ -41,12 +42,13 @@ Planes filtered(const LevelPlan& level, const Planes& image, int32_t threads = 1
   return filtered(level, image, rect, threads, rect.width, rect.height);
 }
 
-Planes one_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot) {
+Planes one_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot,
+                 const Planes* share = nullptr) {
   ThreadPool pool(1);
   const Callbacks callbacks;
   const Rect& rect = noisy.rect();
-  return run_bm3d_stage(
-      {&stage, rect.width, rect.height, &noisy, pilot, pilot, rect, &pool, &callbacks, 0, 1});
+  return run_bm3d_stage({&stage, rect.width, rect.height, &noisy, share, pilot, pilot, rect, &pool,
+                         &callbacks, 0, 1});
 }
 
 // f(x, y) of every pixel of every channel of a.
@@ -70,12 +72,17 @@ Planes transposed(const Planes& a) {
 // matches, which is no error.
 void expect_stages_agree(const LevelPlan& level, const Planes& image) {
   Planes pilot;
+  test::ReferenceLeft left;
   for (int32_t s = 0; s < level.stage_count; ++s) {
+    const Bm3dStage& stage = level.bm3d[s];
     const Planes* guide = level.has_pilot(s) ? &pilot : nullptr;
-    Planes result = cropped(one_stage(level.bm3d[s], image, guide), image.rect());
-    EXPECT_LT(difference(result, test::reference_bm3d_stage(level.bm3d[s], image, guide)).largest,
-              test::twin_tolerance(level.bm3d[s]))
-        << "stage " << s;
+    if (stage.share < 1) left = test::reference_left(image, left, pilot, stage);
+    const bool all = left.picture.channels() == 0;
+    const Planes& noisy = all ? image : left.picture;
+    const Planes* share = all ? nullptr : &left.share;
+    Planes result = cropped(one_stage(stage, noisy, guide, share), image.rect());
+    const Planes twin = test::reference_bm3d_stage(stage, noisy, guide, nullptr, share);
+    EXPECT_LT(difference(result, twin).largest, test::twin_tolerance(stage)) << "stage " << s;
     pilot = std::move(result);
   }
   EXPECT_GT(difference(pilot, image).largest, 1.0);
@@ -123,6 +130,25 @@ TEST(Bm3d, RidgeAgreesWithTheTwinForAllPatchesAndGroups) {
   }
   expect_stages_agree(level_of(high(small_params(11, 8, 4, 0)), 3, 4), picture(3, 45, 38, 4));
   expect_stages_agree(level_of(high(small_params(11, 8, 4, 0)), 1, 60), picture(1, 45, 38, 60));
+}
+
+TEST(Bm3d, WhatNoiseIsLeftAgreesWithTheTwin) {
+  ThreadPool pool(3);
+  const LevelPlan level = level_of(high({}), 3);
+  for (const auto& [width, height] : {std::pair{75, 60}, {2 * kShareRadius, 41}, {3, 2}}) {
+    const Planes noisy = picture(3, width, height);
+    NoiseLeft left(noisy);
+    EXPECT_EQ(&left.picture(), &noisy);
+    EXPECT_EQ(left.share(), nullptr);
+    test::ReferenceLeft twin;
+    for (int32_t s = 2; s < level.stage_count; ++s) {
+      const Planes estimate = picture(3, width, height, 4.0f / static_cast<float>(s));
+      left.leave(estimate, level.bm3d[s], pool);
+      twin = test::reference_left(noisy, twin, estimate, level.bm3d[s]);
+      EXPECT_LT(difference(left.picture(), twin.picture).largest, 1e-3) << "stage " << s;
+      EXPECT_LT(difference(*left.share(), twin.share).largest, 1e-4) << "stage " << s;
+    }
+  }
 }
 
 TEST(Bm3d, AllStagesAgreeWithTheTwin) {
@@ -201,6 +227,17 @@ TEST(Bm3d, PlaceAndThreadsDoNotMatter) {
       const Planes part = filtered(level, source, rect, 2, width, height);
       EXPECT_TRUE(same_bits(whole, part, rect)) << rect.x << ' ' << rect.y << ' ' << rect.width;
     }
+  }
+}
+
+// The shares of the noise are measured round a reference, farther than its window reaches.
+TEST(Bm3d, PlaceDoesNotMatterWhereSharesSeeMoreThanWindows) {
+  const LevelPlan level = level_of(high(small_params(3, 4, 0, 4)), 1);
+  const Planes image = picture(1, 60, 50), whole = filtered(level, image);
+  for (int32_t x = 0; x < 58; x += 5) {
+    const Rect rect{x, 40 - x / 2, 2, 3};
+    const Planes source = cropped(image, intersect(expand(rect, level.reach), image.rect()));
+    EXPECT_TRUE(same_bits(whole, filtered(level, source, rect, 1, 60, 50), rect)) << x;
   }
 }
 

@@ -6,7 +6,7 @@
 
 namespace grainless::test {
 
-// With the ridge filter as third stage.
+// With ridge filters after the first stage.
 Params high(Params params);
 Params small_params(int32_t search, int32_t patch, int32_t step, int32_t group);
 

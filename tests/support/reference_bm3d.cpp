@@ -220,13 +220,28 @@ void aggregate(const Bm3dStage& stage, const Patch& patch, Position at, double w
   }
 }
 
+// What a stage is given.
+struct Inputs {
+  const Planes& noisy;
+  const Planes *pilot, *share;
+};
+
+double ridge_variance(const Bm3dStage& stage, const Planes* share, int32_t c, Position reference) {
+  const int32_t middle = stage.patch / 2;
+  const double part =
+      share != nullptr ? *share->at(c, reference.first + middle, reference.second + middle) : 1.0;
+  return part * part * stage.shrink[c];
+}
+
 // The estimates of one group's patches, and their weights.
-std::vector<Patch> filtered_group(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot,
-                                  int32_t c, const std::vector<Position>& positions,
+std::vector<Patch> filtered_group(const Bm3dStage& stage, const Inputs& inputs, int32_t c,
+                                  const std::vector<Position>& positions,
                                   std::vector<double>& weights) {
+  const auto& [noisy, pilot, share] = inputs;
   if (stage.rule == static_cast<int32_t>(GroupRule::kRidge)) {
     std::vector<Patch> group = pixels_of(stage, noisy, c, positions);
-    weights = ridge(group, pixels_of(stage, *pilot, c, positions), stage.shrink[c]);
+    weights = ridge(group, pixels_of(stage, *pilot, c, positions),
+                    ridge_variance(stage, share, c, positions[0]));
     return group;
   }
   if (stage.transform == static_cast<int32_t>(Transform::kDft)) {
@@ -245,7 +260,7 @@ std::vector<Patch> filtered_group(const Bm3dStage& stage, const Planes& noisy, c
 }  // namespace
 
 Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const Planes* pilot,
-                            const Planes* first) {
+                            const Planes* first, const Planes* share) {
   const Rect rect = noisy.rect();
   const Planes& matched = first != nullptr ? *first : pilot != nullptr ? *pilot : noisy;
   const size_t pixels = static_cast<size_t>(rect.width) * rect.height;
@@ -256,7 +271,8 @@ Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const P
       const std::vector<Position> positions = group_of(stage, matched, {x, y});
       for (int32_t c = 0; c < noisy.channels(); ++c) {
         std::vector<double> weights;
-        const std::vector<Patch> group = filtered_group(stage, noisy, pilot, c, positions, weights);
+        const std::vector<Patch> group =
+            filtered_group(stage, {noisy, pilot, share}, c, positions, weights);
         for (size_t i = 0; i < group.size(); ++i) {
           aggregate(stage, group[i], positions[i], weights[i], rect.width, sums[c]);
         }
@@ -269,7 +285,41 @@ Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const P
       const int32_t x = static_cast<int32_t>(i % rect.width),
                     y = static_cast<int32_t>(i / rect.width);
       const double estimate = sums[c].value[i] / sums[c].weight[i];
-      *result.at(c, x, y) = stage.shrink[c] > 0 ? static_cast<float>(estimate) : *noisy.at(c, x, y);
+      const Planes& before = pilot != nullptr ? *pilot : noisy;
+      *result.at(c, x, y) =
+          stage.shrink[c] > 0 ? static_cast<float>(estimate) : *before.at(c, x, y);
+    }
+  }
+  return result;
+}
+
+ReferenceLeft reference_left(const Planes& noisy, const ReferenceLeft& before,
+                             const Planes& estimate, const Bm3dStage& next) {
+  const Rect& rect = noisy.rect();
+  const bool all = before.picture.channels() == 0;
+  ReferenceLeft result{Planes(noisy.channels(), rect), Planes(noisy.channels(), rect)};
+  for (int32_t c = 0; c < noisy.channels(); ++c) {
+    for (int32_t y = 0; y < rect.height; ++y) {
+      for (int32_t x = 0; x < rect.width; ++x) {
+        const double part = next.share / (all ? 1.0 : *before.share.at(c, x, y));
+        const double had = *(all ? noisy : before.picture).at(c, x, y);
+        const double kept = *estimate.at(c, x, y) + part * (had - *estimate.at(c, x, y));
+        *result.picture.at(c, x, y) = static_cast<float>(kept);
+      }
+    }
+    for (int32_t y = 0; y < rect.height; ++y) {
+      for (int32_t x = 0; x < rect.width; ++x) {
+        double squares = 0, count = 0;
+        for (int32_t v = y - kShareRadius; v <= y + kShareRadius; ++v) {
+          for (int32_t u = x - kShareRadius; u <= x + kShareRadius; ++u) {
+            if (u < 0 || v < 0 || u >= rect.width || v >= rect.height) continue;
+            squares += std::pow(*noisy.at(c, u, v) - *result.picture.at(c, u, v), 2);
+            ++count;
+          }
+        }
+        const double lost = std::sqrt(squares / count) / next.sigma[c];
+        *result.share.at(c, x, y) = std::max(next.share, static_cast<float>(1 - lost));
+      }
     }
   }
   return result;
@@ -277,12 +327,16 @@ Planes reference_bm3d_stage(const Bm3dStage& stage, const Planes& noisy, const P
 
 Planes reference_bm3d(const LevelPlan& level, const Planes& noisy) {
   std::vector<Planes> estimates;
+  ReferenceLeft left;
   int32_t matched = -1;  // the last hard threshold's
   for (int32_t s = 0; s < level.stage_count; ++s) {
-    const bool hard = level.bm3d[s].rule == static_cast<int32_t>(GroupRule::kHardThreshold);
-    estimates.push_back(reference_bm3d_stage(level.bm3d[s], noisy,
-                                             hard ? nullptr : &estimates.back(),
-                                             matched < 0 ? nullptr : &estimates[matched]));
+    const Bm3dStage& stage = level.bm3d[s];
+    const bool hard = stage.rule == static_cast<int32_t>(GroupRule::kHardThreshold);
+    if (stage.share < 1) left = reference_left(noisy, left, estimates.back(), stage);
+    const bool all = left.picture.channels() == 0;
+    estimates.push_back(reference_bm3d_stage(
+        stage, all ? noisy : left.picture, hard ? nullptr : &estimates.back(),
+        matched < 0 ? nullptr : &estimates[matched], all ? nullptr : &left.share));
     if (hard) matched = s;
   }
   return std::move(estimates.back());

@@ -248,8 +248,8 @@ TEST(Plan, ThresholdsAreContinuousAndGrowWithSigma) {
   params.quality = static_cast<int32_t>(Quality::kHigh);
   for (double sigma = 1; sigma <= 100; sigma += 0.25) {
     const Plan plan = make_plan(params, kGrey, white_noise(1, static_cast<float>(sigma)));
-    ASSERT_EQ(plan.level[0].stage_count, 3);
-    for (int32_t s = 0; s < 3; ++s) {
+    ASSERT_EQ(plan.level[0].stage_count, 5);
+    for (int32_t s = 0; s < 5; ++s) {
       const Bm3dStage& stage = plan.level[0].bm3d[s];
       const double tau = std::ldexp(1.0 * stage.max_distance, stage.distance_shift) /
                          (1.0 * stage.patch * stage.patch * stage.match.scale * stage.match.scale);
@@ -268,7 +268,7 @@ TEST(Plan, HaloCoversAllStagesOfBm3d) {
   EXPECT_EQ(bm3d.halo, kFillRadius + 2 * (2 * 19 + 7));
   params.quality = static_cast<int32_t>(Quality::kHigh);
   EXPECT_EQ(make_plan(params, kGrey, white_noise(1, 10)).halo,
-            kFillRadius + 2 * (2 * 19 + 7) + 2 * 19 + 4);
+            kFillRadius + 5 * 2 * 19 + 7 + 3 + 4 + 5 + 6);
   params.quality = static_cast<int32_t>(Quality::kNormal);
   params.stages = static_cast<int32_t>(Stages::kFirst);
   EXPECT_EQ(make_plan(params, kGrey, white_noise(1, 10)).halo, kFillRadius + 2 * 19 + 7);
@@ -277,6 +277,29 @@ TEST(Plan, HaloCoversAllStagesOfBm3d) {
   params.search = 21;
   params.patch = 7;
   EXPECT_EQ(make_plan(params, kGrey, white_noise(1, 10)).halo, kFillRadius + 10 + 3);
+}
+
+// Each ridge filter is left less of the noise than the one before, and has a pilot.
+TEST(Plan, RidgeFiltersFollowOneAnother) {
+  Params params;
+  params.quality = static_cast<int32_t>(Quality::kHigh);
+  for (const int32_t patch : {0, 2, 16}) {
+    params.patch = patch;
+    const LevelPlan level = make_plan(params, kGrey, white_noise(1, 10)).level[0];
+    ASSERT_EQ(level.stage_count, 5);
+    EXPECT_EQ(level.bm3d[0].share, 1);
+    EXPECT_EQ(level.bm3d[1].share, 1);
+    for (int32_t s = 1; s < 5; ++s) {
+      const Bm3dStage& stage = level.bm3d[s];
+      EXPECT_EQ(stage.rule, static_cast<int32_t>(GroupRule::kRidge));
+      EXPECT_EQ(level.matched_on(s), 0);
+      EXPECT_EQ(stage.sigma[0], 10);
+      EXPECT_LE(stage.step, stage.patch);
+      if (s == 1) continue;
+      EXPECT_LT(stage.share, level.bm3d[s - 1].share);
+      EXPECT_GE(stage.patch, level.bm3d[s - 1].patch);
+    }
+  }
 }
 
 TEST(Plan, NothingToDoIsSeen) {

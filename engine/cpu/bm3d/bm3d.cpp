@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/boundary/status.h"
+#include "noise_left.h"
 #include "stage.h"
 
 namespace grainless {
@@ -60,19 +61,23 @@ void run_bm3d(const MethodJob& job) {
   Bm3dStageJob stage{};
   stage.image_width = job.image_width;
   stage.image_height = job.image_height;
-  stage.noisy = job.source;
   stage.pool = job.pool;
   stage.callbacks = job.callbacks;
+  NoiseLeft left(*job.source);
   Planes estimate[kMaxBm3dStages];
   for (int32_t s = 0; s < level.stage_count; ++s) {
     stage.stage = &level.bm3d[s];
     const int32_t matched = level.matched_on(s), pilot = level.pilot_of(s);
+    if (level.bm3d[s].share < 1) left.leave(estimate[pilot], level.bm3d[s], *job.pool);
+    stage.noisy = &left.picture();
+    stage.share = left.share();
     stage.matched_on = matched >= 0 ? &estimate[matched] : nullptr;
     stage.pilot = pilot >= 0 ? &estimate[pilot] : nullptr;
     stage.wanted = wanted[s];
     stage.progress_from = stage.progress_to;
     stage.progress_to = stage.progress_from + cost_of(level.bm3d[s]) / all;
     estimate[s] = run_bm3d_stage(stage);
+    if (pilot >= 0 && pilot != matched) estimate[pilot] = Planes();
   }
   copy_wanted(estimate[level.stage_count - 1], *job.target);
 }
@@ -81,7 +86,8 @@ uint64_t bm3d_bytes(const LevelPlan& level, const LevelSize& size, int32_t threa
   const auto [channels, width, height] = size;
   uint64_t most = 0;
   for (int32_t s = 0; s < level.stage_count; ++s) {
-    const uint64_t before = s * Planes::bytes(channels, width, height);
+    const int32_t left = level.bm3d[s].share < 1 ? 2 : 0;
+    const uint64_t before = (std::min(s, 2) + left) * Planes::bytes(channels, width, height);
     most = std::max(most,
                     before + bm3d_stage_bytes(level.bm3d[s], !level.has_pilot(s), size, threads));
   }

@@ -75,6 +75,7 @@ struct GroupFilter {
   const FilterTables* tables;
   const Planes* noisy;
   const Planes* pilot;  // null: hard threshold
+  const Planes* share;  // of the noise, that `noisy` has; null: all of it
   Aggregate* out;
   FilterScratch* scratch;
 };

@@ -124,6 +124,15 @@ HWY_INLINE void add_patch(const FilterTables& tables, const float* HWY_RESTRICT 
   *out.weight.at(at.c, at.x, at.y) += weight;
 }
 
+// The noise variance of a group, whose reference is its first patch.
+HWY_INLINE float variance_of(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
+  const float variance = filter.stage->shrink[c];
+  if (filter.share == nullptr) return variance;
+  const int32_t middle = filter.tables->patch / 2;
+  const float share = *filter.share->at(c, group.x[0] + middle, group.y[0] + middle);
+  return variance * share * share;
+}
+
 void filter_ridge(const GroupFilter& filter, const PatchGroup& group, int32_t c) {
   const DGroup d;
   const FilterTables& tables = *filter.tables;
@@ -132,7 +141,7 @@ void filter_ridge(const GroupFilter& filter, const PatchGroup& group, int32_t c)
   float* pilot = filter.scratch->pilot;
   float* matrix = filter.scratch->matrix;
   const float base = *filter.pilot->at(c, group.x[0], group.y[0]);
-  const float nv = static_cast<float>(pixels) * filter.stage->shrink[c];
+  const float nv = static_cast<float>(pixels) * variance_of(filter, group, c);
   gather(*filter.noisy, c, group, tables.patch, base, noisy);
   gather(*filter.pilot, c, group, tables.patch, base, pilot);
   for (int32_t i = 0; i < count; i += 4) {

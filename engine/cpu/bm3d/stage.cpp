@@ -177,8 +177,8 @@ class StageRun {
       reaches = aggregate_.takes(group.x[i], group.y[i], stage_.patch);
     }
     if (!reaches) return;
-    const GroupFilter filter{&stage_,    &tables_,    job_.noisy,
-                             job_.pilot, &aggregate_, worker.scratch.data()};
+    const GroupFilter filter{&stage_,    &tables_,    job_.noisy,           job_.pilot,
+                             job_.share, &aggregate_, worker.scratch.data()};
     const auto by_rule =
         stage_.rule == static_cast<int32_t>(GroupRule::kRidge) ? ridge_group : filter_group;
     for (int32_t c = 0; c < job_.noisy->channels(); ++c) {
@@ -194,6 +194,7 @@ class StageRun {
   // Estimates from sums; channels that are not filtered are copied.
   Planes estimate() const {
     const Rect& wanted = job_.wanted;
+    const Planes& before = job_.pilot != nullptr ? *job_.pilot : *job_.noisy;
     Planes result(job_.noisy->channels(), wanted);
     over_bands(job_, wanted.y, wanted.bottom(), [&](int32_t y0, int32_t y1) {
       for (int32_t c = 0; c < job_.noisy->channels(); ++c) {
@@ -202,7 +203,7 @@ class StageRun {
           continue;
         }
         for (int32_t y = y0; y < y1; ++y) {
-          std::copy_n(job_.noisy->at(c, wanted.x, y), wanted.width, result.at(c, wanted.x, y));
+          std::copy_n(before.at(c, wanted.x, y), wanted.width, result.at(c, wanted.x, y));
         }
       }
     });
@@ -231,7 +232,7 @@ class StageRun {
 }  // namespace
 
 Rect bm3d_support(const Bm3dStage& stage, const Rect& wanted, int32_t width, int32_t height) {
-  return clip(expand(wanted, stage.radius + reach_of(stage)), width, height);
+  return clip(expand(wanted, stage.support()), width, height);
 }
 
 Planes run_bm3d_stage(const Bm3dStageJob& job) {

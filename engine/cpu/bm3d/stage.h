@@ -16,7 +16,8 @@ namespace grainless {
 struct Bm3dStageJob {
   const Bm3dStage* stage;
   int32_t image_width, image_height;
-  const Planes* noisy;
+  const Planes* noisy;       // or what is left of its noise (Bm3dStage::share)
+  const Planes* share;       // of the noise, that `noisy` has; null: all of it
   const Planes* pilot;       // the estimate of the stage before; null for hard thresholds
   const Planes* matched_on;  // an estimate; null: the noisy picture
   Rect wanted;
