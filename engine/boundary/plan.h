@@ -22,7 +22,7 @@ namespace grainless {
 
 inline constexpr int32_t kMaxPatch = 16;
 inline constexpr int32_t kMaxGroup = 32;
-inline constexpr int32_t kMaxBm3dStages = 8;
+inline constexpr int32_t kMaxBm3dStages = 6;
 inline constexpr int32_t kShareRadius = 4;  // of the square that tells a pixel's share of the noise
 inline constexpr int32_t kFillRadius = 8;   // pixels round an invalid one whose mean replaces it
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/boundary/abi.h"
+#include "plugin/helper/packets.h"
 
 namespace grainless::cards {
 
@@ -105,6 +106,7 @@ template <typename Body>
 std::vector<uint8_t> encode(const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
   const auto kind = static_cast<uint32_t>(Message(std::in_place_type<Body>).index());
+  static_assert(sizeof kind + sizeof body <= helper::kMostMessageBytes);
   std::vector<uint8_t> bytes(sizeof kind + sizeof body);
   std::memcpy(bytes.data(), &kind, sizeof kind);
   std::memcpy(bytes.data() + sizeof kind, &body, sizeof body);
