@@ -102,17 +102,6 @@ class RidgeCell {
     }
   }
 
-  __device__ __forceinline__ void run() const {
-    const ReferenceGrid& grid = args_.grid;
-    const int references = args_.cell_columns * args_.cell_rows;
-    for (int number = threadIdx.x / 32; number < references; number += kWarps) {
-      const int column = column0_ + number % args_.cell_columns - grid.column;
-      const int row = row0_ + number / args_.cell_columns - grid.row;
-      if (column < 0 || column >= grid.columns || row < 0 || row >= grid.rows) continue;
-      filter(column, row);
-    }
-  }
-
   // The cell's sums join those of the pixels.
   __device__ __forceinline__ void add_region() const {
     for (int row = threadIdx.x / 32; row < args_.height; row += kWarps) {
@@ -127,6 +116,17 @@ class RidgeCell {
         if (removed == 0 || x < 0 || x >= args_.out.width) continue;
         atomicAdd(sums + x, static_cast<unsigned long long>(removed));
       }
+    }
+  }
+
+  __device__ __forceinline__ void run() const {
+    const ReferenceGrid& grid = args_.grid;
+    const int references = args_.cell_columns * args_.cell_rows;
+    for (int number = threadIdx.x / 32; number < references; number += kWarps) {
+      const int column = column0_ + number % args_.cell_columns - grid.column;
+      const int row = row0_ + number / args_.cell_columns - grid.row;
+      if (column < 0 || column >= grid.columns || row < 0 || row >= grid.rows) continue;
+      filter(column, row);
     }
   }
 

@@ -70,8 +70,9 @@ struct Bm3dStage {
   MatchCurve match;  // of the luma plane
   // kHardThreshold: lambda * sigma, which each channel's coefficients have to exceed. The others:
   // noise variance v = mu^2 * sigma^2, in the Wiener weight s^2 / (s^2 + v). A channel with 0 stays
-  // what the stage before made of it. The group's mean (coefficient 0, 0 of both transforms) is kept unchanged, counts as
-  // retained and weighs 1 in the sum of W^2: so a constant stays what it is, at any brightness.
+  // what the stage before made of it. The group's mean (coefficient 0, 0 of both transforms) is
+  // kept unchanged, counts as retained and weighs 1 in the sum of W^2: so a constant stays what it
+  // is, at any brightness.
   float shrink[kMaxChannels];
   // The least share of the noise, whose deviation is sigma, that the picture has that it filters:
   // 1, the noisy picture itself, or that of a ridge filter that follows another.

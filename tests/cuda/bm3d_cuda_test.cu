@@ -133,24 +133,10 @@ Planes filtered_by_cpu(const LevelPlan& level, const Planes& image) {
   return result;
 }
 
-// Each stage on its own against the twin, on the same pilot: a pilot's last bits may change what
-// matches, which is no error.
 void expect_stages_agree(const LevelPlan& level, const Planes& image) {
-  Planes pilot;
-  test::ReferenceLeft left;
-  for (int32_t s = 0; s < level.stage_count; ++s) {
-    const Bm3dStage& stage = level.bm3d[s];
-    const Planes* guide = level.has_pilot(s) ? &pilot : nullptr;
-    if (stage.share < 1) left = test::reference_left(image, left, pilot, stage);
-    const bool all = left.picture.channels() == 0;
-    const Planes& noisy = all ? image : left.picture;
-    const Planes* share = all ? nullptr : &left.share;
-    Planes result = one_stage(level, s, noisy, guide, share);
-    const Planes twin = test::reference_bm3d_stage(stage, noisy, guide, nullptr, share);
-    EXPECT_LT(difference(result, twin).largest, test::twin_tolerance(stage)) << "stage " << s;
-    pilot = std::move(result);
-  }
-  EXPECT_GT(difference(pilot, image).largest, 1.0);
+  test::expect_stages_agree(level, image, [&](int32_t s, const test::StageInputs& inputs) {
+    return one_stage(level, s, inputs.noisy, inputs.pilot, inputs.share);
+  });
 }
 
 TEST(Bm3dCuda, StagesAgreeWithTheTwinForAllPatchesAndTransforms) {

@@ -68,24 +68,11 @@ Planes transposed(const Planes& a) {
   return changed(a, rect, [&](int32_t c, int32_t x, int32_t y) { return *a.at(c, y, x); });
 }
 
-// Each stage on its own against the twin, on the same pilot: a pilot's last bits may change what
-// matches, which is no error.
 void expect_stages_agree(const LevelPlan& level, const Planes& image) {
-  Planes pilot;
-  test::ReferenceLeft left;
-  for (int32_t s = 0; s < level.stage_count; ++s) {
-    const Bm3dStage& stage = level.bm3d[s];
-    const Planes* guide = level.has_pilot(s) ? &pilot : nullptr;
-    if (stage.share < 1) left = test::reference_left(image, left, pilot, stage);
-    const bool all = left.picture.channels() == 0;
-    const Planes& noisy = all ? image : left.picture;
-    const Planes* share = all ? nullptr : &left.share;
-    Planes result = cropped(one_stage(stage, noisy, guide, share), image.rect());
-    const Planes twin = test::reference_bm3d_stage(stage, noisy, guide, nullptr, share);
-    EXPECT_LT(difference(result, twin).largest, test::twin_tolerance(stage)) << "stage " << s;
-    pilot = std::move(result);
-  }
-  EXPECT_GT(difference(pilot, image).largest, 1.0);
+  test::expect_stages_agree(level, image, [&](int32_t s, const test::StageInputs& inputs) {
+    return cropped(one_stage(level.bm3d[s], inputs.noisy, inputs.pilot, inputs.share),
+                   image.rect());
+  });
 }
 
 TEST(Bm3d, StagesAgreeWithTheTwinForAllPatchesAndTransforms) {
