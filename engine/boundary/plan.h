@@ -47,7 +47,7 @@ enum class GroupRule : int32_t {
   // (where n v is less than float's rounding of X X', a larger multiple of 1: bm3d_math.h).
   // Patch i weighs 1 / max(|row i of T|^2 + 1 / (k n), 1 / k), at least 1, in the aggregation.
   //
-  // One that follows another (Bm3dStage::share < 1) filters a picture Z that has lost a part of its
+  // With Bm3dStage::share < 1 it filters a picture Z that the stages before have left a part of its
   // noise (LIChI: Herbreteau and Kervrann, Linear Combinations of Patches are Unreasonably
   // Effective for Single-Image Denoising, 2022). t(x) being the share of the noise that Z has at
   // pixel x, a group's noise variance is v t^2, t that of the reference patch's middle pixel.
@@ -75,7 +75,7 @@ struct Bm3dStage {
   // is, at any brightness.
   float shrink[kMaxChannels];
   // The least share of the noise, whose deviation is sigma, that the picture has that it filters:
-  // 1, the noisy picture itself, or that of a ridge filter that follows another.
+  // 1, the noisy picture itself, or less in a ridge filter.
   float share;
   float sigma[kMaxChannels];
   // Separable patch transform, row-major patch x patch: coefficients = F * P * F^T, back with

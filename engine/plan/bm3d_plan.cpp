@@ -12,13 +12,12 @@ namespace grainless {
 namespace {
 
 // What a quality stands for in BM3D, a stage a row. Fast and normal are Dabov 2007 and the
-// reference implementation's lc and np profiles; high removes the noise by ridge filters one after
-// the other, of growing patches, each of which leaves less of it, chroma by three of them
-// (docs/quality.md). tau: largest
-// mean squared difference a pixel of a group's patches from its reference up to sigma 25, in
-// steps^2 of a grey plane (see match_threshold). Stage 2 takes twice the published tau of 400, and
-// with it mu^2 = 0.9: better by 0.01 dB on Set12 and 0.02 to 0.03 dB on Kodak24 at sigma 15 to 50,
-// the same at 5.
+// reference implementation's lc and np profiles; high goes on with ridge filters one after the
+// other, of growing patches, each of which leaves less of the noise, chroma by two of them
+// (docs/quality.md). tau: largest mean squared difference a pixel of a group's patches from its
+// reference up to sigma 25, in steps^2 of a grey plane (see match_threshold). Stage 2 takes twice
+// the published tau of 400, and with it mu^2 = 0.9: better by 0.01 dB on Set12 and 0.02 to 0.03 dB
+// on Kodak24 at sigma 15 to 50, the same at 5.
 struct Bm3dProfile {
   GroupRule rule;
   int32_t patch, step, search, group;
@@ -32,9 +31,9 @@ constexpr Bm3dProfile kFast[] = {{GroupRule::kHardThreshold, 8, 4, 33, 16, 2.7, 
 constexpr Bm3dProfile kNormal[] = {{GroupRule::kHardThreshold, 8, 3, 39, 16, 2.7, 3000},
                                    {GroupRule::kWiener, 8, 3, 39, 32, 0.9, 800}};
 constexpr Bm3dProfile kHigh[] = {{GroupRule::kHardThreshold, 8, 3, 39, 16, 2.7, 3000},
-                                 {GroupRule::kRidge, 4, 3, 39, 32, 1.0, 2400},
-                                 {GroupRule::kRidge, 5, 4, 39, 32, 1.0, 2400, 0.6f},
-                                 {GroupRule::kRidge, 6, 5, 39, 32, 1.0, 2400, 0.3f},
+                                 {GroupRule::kWiener, 8, 3, 39, 32, 0.9, 800},
+                                 {GroupRule::kRidge, 5, 4, 39, 32, 1.0, 2400, 0.75f},
+                                 {GroupRule::kRidge, 6, 5, 39, 32, 1.0, 2400, 0.4f},
                                  {GroupRule::kRidge, 7, 4, 39, 32, 1.0, 2400, 0.15f, false}};
 constexpr std::span<const Bm3dProfile> kBm3dProfiles[3] = {kFast, kNormal, kHigh};
 // Dabov 2007: before patches are compared at strong noise, each one's own coefficients below
