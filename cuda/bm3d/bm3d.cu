@@ -79,7 +79,7 @@ int place_of(const LevelPlan& level, int s) {
   return s <= hard ? s : hard + 1 + (s - hard) % 2;
 }
 
-// The first ridge filter that follows another, or the number of stages.
+// The first stage that filters what is left of the noise, or the number of stages.
 int first_left_stage(const LevelPlan& level) {
   int s = 0;
   while (s < level.stage_count && level.bm3d[s].share == 1) ++s;

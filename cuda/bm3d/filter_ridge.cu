@@ -467,8 +467,7 @@ using Kernel = void (*)(RidgeArgs);
 
 Kernel kernel_for(int patch, bool held) {
   if (!held) return filter_ridge<false, 0>;
-  return patch == 4   ? filter_ridge<true, 4>
-         : patch == 5 ? filter_ridge<true, 5>
+  return patch == 5   ? filter_ridge<true, 5>
          : patch == 6 ? filter_ridge<true, 6>
          : patch == 7 ? filter_ridge<true, 7>
                       : filter_ridge<true, 0>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a ridge filter that follows another filters (engine/boundary/plan.h: GroupRule::kRidge): a
-// picture that has lost a part of its noise.
+// What ridge filters with a share of the noise filter (engine/boundary/plan.h: GroupRule::kRidge):
+// a picture that has lost a part of its noise.
 #pragma once
 
 #include <cuda_runtime.h>

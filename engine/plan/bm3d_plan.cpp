@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,7 @@ constexpr Bm3dProfile kHigh[] = {{GroupRule::kHardThreshold, 8, 3, 39, 16, 2.7, 
                                  {GroupRule::kRidge, 6, 5, 39, 32, 1.0, 2400, 0.4f},
                                  {GroupRule::kRidge, 7, 4, 39, 32, 1.0, 2400, 0.15f, false}};
 constexpr std::span<const Bm3dProfile> kBm3dProfiles[3] = {kFast, kNormal, kHigh};
+static_assert(1 + std::size(kHigh) <= kMaxBm3dStages);  // with a prefilter
 // Dabov 2007: before patches are compared at strong noise, each one's own coefficients below
 // lambda_2D = 2 sigma go. Here that is a stage of its own, whose groups are single patches: its
 // estimate is compared. It loses: at sigma 25, 50 and 75 0.28, 0.62 and 0.92 dB (mean of five

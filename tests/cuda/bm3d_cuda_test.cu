@@ -227,10 +227,11 @@ TEST(Bm3dCuda, WhatNoiseIsLeftIsTheCpus) {
     const Planes noisy = picture(3, width, height);
     const Uploaded source(noisy), left(3, noisy.rect()), shares(3, noisy.rect());
     cuda::NoiseLeft card(source.planes(), left.planes(), shares.planes());
-    NoiseLeft cpu(noisy);
+    const Callbacks callbacks;
+    NoiseLeft cpu(noisy, pool, callbacks);
     for (int32_t s = 2; s < level.stage_count; ++s) {
       const Planes estimate = picture(3, width, height, 4.0f / static_cast<float>(s));
-      cpu.leave(estimate, level.bm3d[s], pool);
+      cpu.leave(estimate, level.bm3d[s]);
       card.leave(Uploaded(estimate).planes(), level.bm3d[s], nullptr);
       cuda::check(cudaDeviceSynchronize(), "leaving noise");
       EXPECT_TRUE(same_bits(left.download(), cpu.picture(), noisy.rect())) << "stage " << s;

@@ -124,13 +124,14 @@ TEST(Bm3d, WhatNoiseIsLeftAgreesWithTheTwin) {
   const LevelPlan level = level_of(high({}), 3);
   for (const auto& [width, height] : {std::pair{75, 60}, {2 * kShareRadius, 41}, {3, 2}}) {
     const Planes noisy = picture(3, width, height);
-    NoiseLeft left(noisy);
+    const Callbacks callbacks;
+    NoiseLeft left(noisy, pool, callbacks);
     EXPECT_EQ(&left.picture(), &noisy);
     EXPECT_EQ(left.share(), nullptr);
     test::ReferenceLeft twin;
     for (int32_t s = 2; s < level.stage_count; ++s) {
       const Planes estimate = picture(3, width, height, 4.0f / static_cast<float>(s));
-      left.leave(estimate, level.bm3d[s], pool);
+      left.leave(estimate, level.bm3d[s]);
       twin = test::reference_left(noisy, twin, estimate, level.bm3d[s]);
       EXPECT_LT(difference(left.picture(), twin.picture).largest, 1e-3) << "stage " << s;
       EXPECT_LT(difference(*left.share(), twin.share).largest, 1e-4) << "stage " << s;

@@ -63,12 +63,12 @@ void run_bm3d(const MethodJob& job) {
   stage.image_height = job.image_height;
   stage.pool = job.pool;
   stage.callbacks = job.callbacks;
-  NoiseLeft left(*job.source);
+  NoiseLeft left(*job.source, *job.pool, *job.callbacks);
   Planes estimate[kMaxBm3dStages];
   for (int32_t s = 0; s < level.stage_count; ++s) {
     stage.stage = &level.bm3d[s];
     const int32_t matched = level.matched_on(s), pilot = level.pilot_of(s);
-    if (level.bm3d[s].share < 1) left.leave(estimate[pilot], level.bm3d[s], *job.pool);
+    if (level.bm3d[s].share < 1) left.leave(estimate[pilot], level.bm3d[s]);
     stage.noisy = &left.picture();
     stage.share = left.share();
     stage.matched_on = matched >= 0 ? &estimate[matched] : nullptr;

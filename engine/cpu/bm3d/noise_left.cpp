@@ -2,24 +2,14 @@
 #include "noise_left.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 #include <vector>
 
+#include "bands.h"
 #include "engine/boundary/bm3d_math.h"
 
 namespace grainless {
 namespace {
-
-constexpr int32_t kBandRows = 32;  // that one task fills
-
-void over_bands(const Rect& rect, ThreadPool& pool,
-                const std::function<void(int32_t, int32_t)>& body) {
-  pool.parallel_for((rect.height + kBandRows - 1) / kBandRows, [&](int32_t band, int32_t) {
-    const int32_t from = rect.y + band * kBandRows;
-    body(from, std::min(from + kBandRows, rect.bottom()));
-  });
-}
 
 // Pixels of first..end-1 within kShareRadius of i.
 int32_t counted(int32_t i, int32_t first, int32_t end) {
@@ -41,15 +31,15 @@ void sum_row(const float* noisy, const float* left, int32_t width, float* square
 
 }  // namespace
 
-void NoiseLeft::leave(const Planes& estimate, const Bm3dStage& next, ThreadPool& pool) {
-  leave_picture(estimate, next.share, pool);
-  measure_share(next, pool);
+void NoiseLeft::leave(const Planes& estimate, const Bm3dStage& next) {
+  leave_picture(estimate, next.share);
+  measure_share(next);
 }
 
-void NoiseLeft::leave_picture(const Planes& estimate, float least, ThreadPool& pool) {
+void NoiseLeft::leave_picture(const Planes& estimate, float least) {
   const Rect& rect = estimate.rect();
   Planes result(estimate.channels(), rect);
-  over_bands(rect, pool, [&](int32_t y0, int32_t y1) {
+  over_bands(pool_, callbacks_, rect.y, rect.bottom(), [&](int32_t y0, int32_t y1) {
     for (int32_t c = 0; c < result.channels(); ++c) {
       for (int32_t y = y0; y < y1; ++y) {
         const float* before = picture().at(c, rect.x, y);
@@ -66,10 +56,10 @@ void NoiseLeft::leave_picture(const Planes& estimate, float least, ThreadPool& p
   picture_ = std::move(result);
 }
 
-void NoiseLeft::measure_share(const Bm3dStage& next, ThreadPool& pool) {
+void NoiseLeft::measure_share(const Bm3dStage& next) {
   const Rect& rect = picture_.rect();
   Planes result(picture_.channels(), rect);
-  over_bands(rect, pool, [&](int32_t y0, int32_t y1) {
+  over_bands(pool_, callbacks_, rect.y, rect.bottom(), [&](int32_t y0, int32_t y1) {
     const int32_t first = std::max(y0 - kShareRadius, rect.y);
     const int32_t end = std::min(y1 + kShareRadius, rect.bottom()), width = rect.width;
     std::vector<float> squares(width + 2 * kShareRadius), sums(width);

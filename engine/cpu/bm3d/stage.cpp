@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "bands.h"
 #include "dft.h"
 #include "engine/boundary/status.h"
 #include "engine/progress.h"
@@ -21,7 +22,6 @@ namespace grainless {
 namespace {
 
 constexpr int32_t kSmallestCell = 64;  // pixels a side
-constexpr int32_t kBandRows = 32;      // rows that one task fills or divides
 
 int32_t reach_of(const Bm3dStage& stage) {
   return stage.radius + stage.patch - 1;
@@ -47,15 +47,9 @@ std::vector<int32_t> positions(int32_t from, int32_t to, int32_t step, int32_t l
   return result;
 }
 
-// Runs body over bands of rows y0..y1-1.
 void over_bands(const Bm3dStageJob& job, int32_t y0, int32_t y1,
                 const std::function<void(int32_t, int32_t)>& body) {
-  const int32_t bands = (y1 - y0 + kBandRows - 1) / kBandRows;
-  job.pool->parallel_for(bands, [&](int32_t band, int32_t) {
-    throw_if_cancelled(*job.callbacks);
-    const int32_t from = y0 + band * kBandRows;
-    body(from, std::min(from + kBandRows, y1));
-  });
+  grainless::over_bands(*job.pool, *job.callbacks, y0, y1, body);
 }
 
 Aggregate make_aggregate(const Bm3dStageJob& job) {
