@@ -25,8 +25,10 @@ class Backend {
   // doesn't answer.
   virtual uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const = 0;
   virtual uint64_t budget() const = 0;
-  // A longer side of `out` than this, in pixels, gains nothing; 0: there is no such bound.
-  virtual int32_t preferred_side() const = 0;
+  // What tiles should keep to that are cut for that plan: the bytes of all at once, and the longest
+  // side of `out` that gains anything, in pixels; 0: there is no such bound.
+  virtual uint64_t tile_budget(const Plan&) const { return budget(); }
+  virtual int32_t preferred_side(const Plan& plan) const = 0;
 
   // Computes tile.out from tile.in; the result does not depend on how the image was cut. Checks for
   // cancellation at least every 50 ms and then throws Error(kCancelled).

@@ -66,7 +66,7 @@ class ModuleBackend final : public Backend {
   std::string name() const override { return name_; }
   std::string description() const override { return description_; }
   int32_t concurrency() const override { return static_cast<int32_t>(table_->concurrency); }
-  int32_t preferred_side() const override { return kLargestSide; }
+  int32_t preferred_side(const Plan&) const override { return kLargestSide; }
   Status supports(const Plan& plan) const override {
     AbiMessage message{};
     return guard([&] { check_answer(table_->supports(session_, &plan, &message), message); });

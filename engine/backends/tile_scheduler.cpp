@@ -23,6 +23,9 @@ constexpr int64_t kSharedArea = 512 * 512;  // smaller areas aren't worth a seco
 constexpr int64_t kBandBytes = int64_t{8} << 20;
 constexpr double kBandShare = 0.27, kMostBands = 16;
 constexpr int32_t kMemoryShares = 2;  // tiles at once that memory has to have room for
+// Tiles of half the memory are worth while, as transfers go beside kernels, unless their halos cost
+// more than so many times the work of tiles of all of it.
+constexpr double kWorthOneStream = 1.25;
 
 // Sums the progress of tiles in flight; what it reports never falls.
 class ProgressSum {
@@ -243,37 +246,44 @@ int32_t ImageWork::band_rows() const {
 }
 
 Cut ImageWork::choose_cut(const Backend& backend, int32_t devices) const {
-  const uint64_t budget = backend.budget();
-  const int32_t shares = std::clamp(backend.concurrency(), 1, kMemoryShares);
-  TileSize tile = largest_tile(backend, budget / shares, devices);
-  if (shares == 1) return {tile, 1};
+  const uint64_t budget = backend.tile_budget(plan_);
+  int32_t shares = std::clamp(backend.concurrency(), 1, kMemoryShares);
+  Grid best = grid(backend, budget / shares, devices);
+  if (shares > 1 && (!best.fits || best.work > kWorthOneStream)) {
+    const Grid alone = grid(backend, budget, devices);
+    if (alone.fits && !(best.fits && best.work <= kWorthOneStream * alone.work)) {
+      best = alone;
+      shares = 1;
+    }
+  }
+  if (!best.fits) throw_no_room(budget);
+  if (shares == 1) return {best.tile, 1};
+  TileSize tile = best.tile;
   tile.height = std::min(tile.height, band_rows());
-  const uint64_t bytes =
-      backend.tile_bytes(plan_, tile.width + 2 * plan_.halo, tile.height + 2 * plan_.halo);
-  const auto streams = static_cast<int32_t>(
-      std::min<uint64_t>(budget / std::max<uint64_t>(1, bytes), backend.concurrency()));
+  const auto streams = static_cast<int32_t>(std::min<uint64_t>(
+      budget / std::max<uint64_t>(1, tile_bytes(backend, tile)), backend.concurrency()));
   return {tile, std::max(1, streams)};
 }
 
-TileSize ImageWork::largest_tile(const Backend& backend, uint64_t budget, int32_t devices) const {
-  const Rect& area = target_.rect;
-  const int32_t parts = area.area() < kSharedArea ? 1 : devices;
-  const int32_t side = backend.preferred_side();
-  TileSize tile{area.width, area.height};
-  int32_t count = 1;
-  for (;;) {
-    const bool fits = backend.tile_bytes(plan_, tile.width + 2 * plan_.halo,
-                                         tile.height + 2 * plan_.halo) <= budget;
-    const bool small_enough = side == 0 || std::max(tile.width, tile.height) <= side;
-    if (fits && small_enough && count >= parts) return tile;
-    int32_t& longer = tile.width >= tile.height ? tile.width : tile.height;
-    if (longer < 2 * kSmallestSide) {
-      if (!fits) throw_no_room(budget);
-      return tile;
-    }
-    longer = (longer + 1) / 2;
-    count *= 2;
-  }
+Grid ImageWork::grid(const Backend& backend, uint64_t budget, int32_t devices) const {
+  const int32_t side = backend.preferred_side(plan_);
+  return choose_grid({
+      .area = target_.rect,
+      .image = {0, 0, source_.width, source_.height},
+      .halo = plan_.halo,
+      .least_count = target_.rect.area() < kSharedArea ? 1 : devices,
+      .shortest = kSmallestSide,
+      .longest = side == 0 ? INT32_MAX : side,
+      .budget = budget,
+      .bytes = [&](int32_t width,
+                   int32_t height) { return backend.tile_bytes(plan_, width, height); },
+  });
+}
+
+// Of a tile that sees as much of the image as any of that size.
+uint64_t ImageWork::tile_bytes(const Backend& backend, TileSize tile) const {
+  return backend.tile_bytes(plan_, std::min(tile.width + 2 * plan_.halo, source_.width),
+                            std::min(tile.height + 2 * plan_.halo, source_.height));
 }
 
 void ImageWork::run(Backend& backend, const Rect& out, const Callbacks& callbacks,

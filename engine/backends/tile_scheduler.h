@@ -8,6 +8,7 @@
 
 #include "backend.h"
 #include "engine/denoise.h"
+#include "tile_grid.h"
 #include "uncut_area.h"
 
 namespace grainless {
@@ -27,7 +28,7 @@ class TileWork {
   virtual const Callbacks& callbacks() const = 0;
   // Tiles whose longer side is under twice this are not cut any further.
   virtual int32_t smallest_side() const = 0;
-  // The tiles into which the area is cut for a backend when `devices` share it: as few as the
+  // The tiles into which the area is cut for a backend when `devices` share it: as large as the
   // budget allows, but enough for the transfers of one to overlap the kernels of another. Throws
   // Error(kOutOfMemory) when the budget is too small for the smallest tile.
   virtual Cut choose_cut(const Backend& backend, int32_t devices) const = 0;
@@ -57,7 +58,8 @@ class ImageWork final : public TileWork {
   void finished(const Rect& tile) const override;
 
  private:
-  TileSize largest_tile(const Backend& backend, uint64_t budget, int32_t devices) const;
+  Grid grid(const Backend& backend, uint64_t budget, int32_t devices) const;
+  uint64_t tile_bytes(const Backend& backend, TileSize tile) const;
   int32_t band_rows() const;
 
   const Plan& plan_;

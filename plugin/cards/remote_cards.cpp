@@ -41,7 +41,7 @@ class RemoteBackend final : public Backend {
   std::string name() const override { return name_; }
   std::string description() const override { return description_; }
   int32_t concurrency() const override { return concurrency_; }
-  int32_t preferred_side() const override { return kLargestSide; }
+  int32_t preferred_side(const Plan&) const override { return kLargestSide; }
 
   Status supports(const Plan& plan) const override {
     return guard([&] { (void)ask(Supports{0, plan}); });

@@ -34,7 +34,7 @@ class CountingBackend final : public Backend {
     return kPixelBytes * width * height;
   }
   uint64_t budget() const override { return ask_budget(); }
-  int32_t preferred_side() const override { return side; }
+  int32_t preferred_side(const Plan&) const override { return side; }
   void run(const Plan&, const AbiTile& tile, const Callbacks& callbacks, AbiTiming*) override {
     ++runs;
     callbacks.report(progress);
@@ -102,9 +102,9 @@ class TileScheduler : public ::testing::Test {
 
   // A picture as large as `area`, and that every pixel was computed once.
   void run(int32_t width, int32_t height,
-           const std::vector<std::shared_ptr<CountingBackend>>& cards) {
+           const std::vector<std::shared_ptr<CountingBackend>>& cards, const Params& params = {}) {
     const PixelFormat grey{Component::kU8, 1};
-    const Plan plan = make_plan({}, grey, white_noise(1, 10));
+    const Plan plan = make_plan(params, grey, white_noise(1, 10));
     const std::vector<uint8_t> source(size_t(width) * height);
     std::vector<uint8_t> target(source.size());
     const Rect whole{0, 0, width, height};
@@ -174,6 +174,32 @@ TEST_F(TileScheduler, NoMoreTilesAtOnceThanMemoryHasRoomFor) {
   EXPECT_EQ(card_->most_at_once, 2);
   run(2000, 40000, {other_});
   EXPECT_EQ(other_->most_at_once, 4);
+}
+
+// Of half the memory, tiles would be mostly halo.
+TEST_F(TileScheduler, WideHalosTakeAllMemoryForATile) {
+  Params params;
+  params.quality = static_cast<int32_t>(Quality::kHigh);
+  params.scales = 2;
+  card_->expected_at_once = 1;
+  card_->ask_budget = [] { return kPixelBytes * 1800 * 1800; };
+  run(3000, 2000, {card_}, params);
+  EXPECT_EQ(card_->most_at_once, 1);
+  EXPECT_LE(card_->done.size(), 9u);
+  card_->ask_budget = [] { return 2 * kPixelBytes * 1800 * 1800; };
+  card_->expected_at_once = 2;
+  run(3000, 2000, {card_});
+  EXPECT_EQ(card_->most_at_once, 2);
+}
+
+// Where half the memory has no room for any tile.
+TEST_F(TileScheduler, ATileThatFitsAloneIsComputed) {
+  card_->ask_budget = [] { return kPixelBytes * 300 * 300; };
+  Params params;
+  params.quality = static_cast<int32_t>(Quality::kHigh);
+  run(280, 290, {card_}, params);
+  EXPECT_EQ(cpu_->runs, 0);
+  EXPECT_TRUE(report_.fallbacks.empty());
 }
 
 // A whole picture as one tile took 92 bytes a pixel of the computer's memory.
@@ -305,6 +331,21 @@ TEST_F(TileScheduler, RandomFailuresLeaveNoHole) {
       return card;
     };
     run(width, height, {fresh("cuda:0"), fresh("cuda:1"), fresh("cuda:2")});
+  }
+}
+
+TEST(CpuBackend, TilesAreManyTimesAsWideAsTheirHalo) {
+  ThreadPool pool(1);
+  const auto cpu = make_cpu_backend(pool);
+  Params params;
+  for (const Quality quality : {Quality::kNormal, Quality::kHigh}) {
+    params.quality = static_cast<int32_t>(quality);
+    const Plan plan = make_plan(params, {Component::kU8, 3}, white_noise(3, 30));
+    EXPECT_GE(cpu->preferred_side(plan), std::max(1024, 8 * plan.halo));
+    // A computer with little free memory has room for one of the usual tiles all the same.
+    const int32_t usual = 1024 + 2 * plan.halo;
+    EXPECT_GE(cpu->tile_budget(plan), cpu->tile_bytes(plan, usual, usual));
+    EXPECT_LE(cpu->tile_budget(plan), uint64_t{2} << 30);
   }
 }
 
