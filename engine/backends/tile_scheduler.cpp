@@ -25,7 +25,7 @@ constexpr double kBandShare = 0.27, kMostBands = 16;
 constexpr int32_t kMemoryShares = 2;  // tiles at once that memory has to have room for
 // Tiles of half the memory are worth while, as transfers go beside kernels, unless their halos cost
 // more than so many times the work of tiles of all of it.
-constexpr double kWorthOneStream = 1.25;
+constexpr double kWorthOneStream = 1.15;
 
 // Sums the progress of tiles in flight; what it reports never falls.
 class ProgressSum {
