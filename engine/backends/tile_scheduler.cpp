@@ -121,9 +121,11 @@ class Scheduler {
     std::lock_guard lock(mutex_);
     if (uncut_.empty() || stopped() || is_out(share.backend)) return false;
     TileSize size = share.cut.tile;
-    // Until the first one has arrived nothing is computed.
+    // Until the first one has arrived nothing is computed. Half a tile beside others would cut the
+    // whole row of them, halos and all.
     const bool first = !std::exchange(share.begun, true);
-    if (first && share.cut.streams > 1 && uncut_.tiles(size) > 1)
+    const bool band = size.width >= work_.area().width;
+    if (first && band && share.cut.streams > 1 && uncut_.tiles(size) > 1)
       size.height = (size.height + 1) / 2;
     tile = uncut_.take(size);
     return true;

@@ -49,7 +49,7 @@ const Case kCases[] = {
     {"Bm3dFastGrey", Method::kBm3d, {Component::kHalf, 1}, 301, 77, {{"quality", "fast"}}},
     {"Bm3dHigh", Method::kBm3d, {Component::kU16, 1}, 97, 101, {{"quality", "high"}}},
     {"Bm3dHighColour", Method::kBm3d, {Component::kU8, 3}, 83, 91, {{"quality", "high"}}},
-    {"Bm3dHighSmall", Method::kBm3d, {Component::kU8, 3}, 27, 23, {{"quality", "high"}}},
+    {"Bm3dHighSmall", Method::kBm3d, {Component::kU16, 3}, 27, 23, {{"quality", "high"}}},
     {"Bm3dScales", Method::kBm3d, {Component::kFloat, 3}, 121, 95, {{"scales", "3"}}},
     {"Bm3dDft", Method::kBm3d, {Component::kFloat, 1}, 201, 167, {{"transform", "dft"}}},
     {"Bm3dDftColour",

@@ -159,6 +159,13 @@ TEST_F(TileScheduler, LargePicturesPassACardInBands) {
   EXPECT_EQ(card_->done.size(), 1u);
 }
 
+TEST_F(TileScheduler, TilesSideBySideAreOfOneHeight) {
+  card_->ask_budget = [] { return 2 * kPixelBytes * 2200 * 1200; };
+  run(4000, 2000, {card_});
+  ASSERT_EQ(card_->done.size(), 4u);
+  for (const Rect& tile : card_->done) EXPECT_EQ(tile.area(), 2000 * 1000);
+}
+
 // The rows that a band reads of its neighbours are filtered twice.
 TEST_F(TileScheduler, BandsAreManyTimesAsHighAsTheirHalo) {
   run(30000, 1000, {card_});
