@@ -55,7 +55,14 @@ Rect VolumeWork::grown(const Rect& tile) const {
 
 // A backend that takes one run at a time cuts its slab itself.
 Cut VolumeWork::choose_cut(const Backend& backend, int32_t devices) const {
-  const int32_t streams = std::clamp(backend.concurrency(), 1, kStreams);
+  for (int32_t streams = std::clamp(backend.concurrency(), 1, kStreams); streams > 0; --streams) {
+    const int32_t slab = largest_slab(backend, devices, streams);
+    if (slab > 0) return {{1, slab}, streams};
+  }
+  throw_no_room(backend.budget());
+}
+
+int32_t VolumeWork::largest_slab(const Backend& backend, int32_t devices, int32_t streams) const {
   const int32_t layers = area().height;
   const auto least =
       static_cast<int32_t>(std::min<int64_t>(kSharedVoxels / cut_.area() + 1, layers));
@@ -67,8 +74,7 @@ Cut VolumeWork::choose_cut(const Backend& backend, int32_t devices) const {
     return backend.slab_bytes(plan_, volume_, cut_.width, cut_.height, held, count) <= budget;
   };
   while (slab > 1 && !fits(slab)) slab = (slab + 1) / 2;
-  if (!fits(slab)) throw_no_room(budget);
-  return {{1, slab}, streams};
+  return fits(slab) ? slab : 0;
 }
 
 void VolumeWork::run(Backend& backend, const Rect& tile, const Callbacks& callbacks,

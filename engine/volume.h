@@ -30,6 +30,8 @@ class VolumeWork final : public TileWork {
            AbiTiming* timing) const override;
 
  private:
+  // The most layers of a slab so that `streams` of them fit at once; 0: not even of one.
+  int32_t largest_slab(const Backend& backend, int32_t devices, int32_t streams) const;
   // Layers first .. end - 1 grown by what they depend on.
   Rect grown(const Rect& tile) const;
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <mutex>
+#include <thread>
 
 #include "engine/cpu/frame/impulses.h"
 #include "engine/cpu/frame/pixel_planes.h"
@@ -21,6 +23,8 @@ namespace {
 constexpr int32_t kTileSide = 1024, kTileHalos = 9;
 constexpr uint64_t kMostTileBytes = uint64_t{2} << 30;
 
+constexpr auto kAsk = std::chrono::milliseconds(10);  // between questions whether to stop
+
 class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(ThreadPool& pool) : pool_(pool) {}
@@ -37,9 +41,7 @@ class CpuBackend final : public Backend {
   uint64_t budget() const override { return std::numeric_limits<uint64_t>::max(); }
   // A third of what can be had; and more if tiles of the usual side need it.
   uint64_t tile_budget(const Plan& plan) const override {
-    const int32_t usual = kTileSide + 2 * plan.halo;
-    return std::max(std::min(available_memory() / 3, kMostTileBytes),
-                    tile_bytes(plan, usual, usual));
+    return std::max(std::min(available_memory() / 3, kMostTileBytes), usual_bytes(plan));
   }
 
   uint64_t tile_bytes(const Plan& plan, int32_t width, int32_t height) const override {
@@ -50,8 +52,10 @@ class CpuBackend final : public Backend {
 
   void run(const Plan& plan, const AbiTile& tile, const Callbacks& callbacks,
            AbiTiming* timing) override {
-    const auto start = std::chrono::steady_clock::now();
     const Rect needed = levels_source(plan, tile.image_width, tile.image_height, tile.out);
+    const uint64_t bytes = tile_bytes(plan, needed.width, needed.height);
+    const auto turn = await_turn(bytes > usual_bytes(plan), callbacks);
+    const auto start = std::chrono::steady_clock::now();
     Planes source = planes_from_pixels(plan, tile, needed, pool_);
     if (plan.impulse.enabled != 0) replace_impulses(plan, tile, source, pool_);
     Planes target(plan.channels, tile.out);
@@ -60,7 +64,7 @@ class CpuBackend final : public Backend {
     throw_if_cancelled(callbacks);
     pixels_from_planes(plan, tile, source, target, pool_);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    *timing = {0, seconds.count(), 0, tile_bytes(plan, needed.width, needed.height)};
+    *timing = {0, seconds.count(), 0, bytes};
   }
 
   Status supports_volume(const Plan&, const VolumePlan&) const override { return {}; }
@@ -78,7 +82,23 @@ class CpuBackend final : public Backend {
   }
 
  private:
+  uint64_t usual_bytes(const Plan& plan) const {
+    const int32_t side = kTileSide + 2 * plan.halo;
+    return tile_bytes(plan, side, side);
+  }
+
+  // Pictures at once share the threads: what is large need not be there at the same time.
+  std::unique_lock<std::mutex> await_turn(bool large, const Callbacks& callbacks) {
+    std::unique_lock turn(large_, std::defer_lock);
+    while (large && !turn.try_lock()) {
+      throw_if_cancelled(callbacks);
+      std::this_thread::sleep_for(kAsk);
+    }
+    return turn;
+  }
+
   ThreadPool& pool_;
+  std::mutex large_;
 };
 
 }  // namespace

@@ -512,7 +512,7 @@ def presets_beyond_the_screen(session):
         box = window.widget("combo box", "Preset")
         x, y, _, height = desktop.extents(box)
         press_with_mouse(box)
-        time.sleep(2)  # rows are measured bit by bit
+        time.sleep(5)  # rows are measured bit by bit, slowly beside other tests
         subprocess.run(["xdotool", "mousemove", str(x + 60), str(y + height + 100)], check=True)
         subprocess.run(["xdotool", "click", "--repeat", "12", "--delay", "60", "5", "sleep", "1", "click", "1"], check=True)
         wait_for("a preset farther down", lambda: (window.selected("Preset") or "") > "number 040", 10)

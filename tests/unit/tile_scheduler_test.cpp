@@ -341,6 +341,46 @@ TEST_F(TileScheduler, RandomFailuresLeaveNoHole) {
   }
 }
 
+// Two pictures at once would take twice the memory, and have the same threads.
+TEST(CpuBackend, LargeTilesAwaitEachOther) {
+  ThreadPool pool(2);
+  const auto cpu = make_cpu_backend(pool);
+  Params params;
+  params.method = static_cast<int32_t>(Method::kDct);
+  const PixelFormat grey{Component::kU8, 1};
+  const Plan plan = make_plan(params, grey, white_noise(1, 10));
+  const auto run = [&](int32_t side, const Callbacks& callbacks) {
+    const std::vector<uint8_t> source(size_t(side) * side);
+    std::vector<uint8_t> target(source.size());
+    const Rect whole{0, 0, side, side};
+    const AbiTile tile{side, side, whole, whole, source.data(), side, target.data(), side};
+    AbiTiming timing{};
+    return guard([&] { cpu->run(plan, tile, callbacks, &timing); });
+  };
+  std::atomic<bool> inside = false, leave = false, begun = false;
+  std::jthread first([&] {
+    const Callbacks stays{nullptr, [&](double) {
+                            inside = true;
+                            while (!leave)
+                              std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                          }};
+    EXPECT_TRUE(run(1300, stays).ok());
+  });
+  while (!inside) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CancelToken cancel;
+  std::jthread second([&] {
+    EXPECT_EQ(run(1300, {&cancel, [&](double) { begun = true; }}).code(), ErrorCode::kCancelled);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(begun);
+  cancel.cancel();
+  second.join();
+  leave = true;
+  first.join();
+  EXPECT_TRUE(run(1300, {nullptr, [&](double) { begun = true; }}).ok());
+  EXPECT_TRUE(begun);
+}
+
 TEST(CpuBackend, TilesAreManyTimesAsWideAsTheirHalo) {
   ThreadPool pool(1);
   const auto cpu = make_cpu_backend(pool);

@@ -85,6 +85,17 @@ TEST_F(VolumeFallback, OneCardOrSeveralTakeSlabs) {
   EXPECT_TRUE(together.fallbacks.empty());
 }
 
+// A layer with its neighbours in more than half of the memory went to the processor.
+TEST_F(VolumeFallback, ASlabThatFitsAloneIsTheCards) {
+  constexpr int64_t kSlab = int64_t{100} * kSide * kSide * 5;  // as the fake card says, of 5 layers
+  fault("BUDGET", kSlab + kSlab / 2);
+  const Report report = run("cuda:0");
+  EXPECT_EQ(report.device, "cuda:0");
+  EXPECT_TRUE(report.fallbacks.empty());
+  fault("BUDGET", kSlab - 1);
+  EXPECT_TRUE(mentions(run("cuda:0"), "too little for a tile"));
+}
+
 // A card gets the part as a volume of its own, with what the part depends on.
 TEST_F(VolumeFallback, PartsOfAVolumeAreTheCpusToo) {
   const Rect part{90, 70, 61, 33};
