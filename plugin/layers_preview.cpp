@@ -17,6 +17,11 @@
 namespace grainless {
 namespace {
 
+int32_t halo_of(const Rect& part, const Rect& box) {
+  return std::max({part.x - box.x, part.y - box.y, box.right() - part.right(),
+                   box.bottom() - part.bottom(), 0});
+}
+
 // Microseconds that one load_some() may take, plus one chunk: a drag in the window must not wait
 // for long. As long as there is no preview, there is nothing to drag.
 constexpr int64_t kSlice = 4000, kFirstSlice = 12000;
@@ -393,6 +398,7 @@ Status LayersPreview::denoise(const ui::PreviewJob& job, const Callbacks& callba
   info.fallbacks = report.fallbacks;
   info.note = report.note;
   info.seconds = report.total;
+  if (job.reduction == 0) info.halo = halo_of(job.rect, pixels->box.rect);
   return {};
 }
 

@@ -16,8 +16,10 @@ constexpr double kQuick = 5e-8, kQuickMargin = 4;
 constexpr double kSmallestArea = 128.0 * 128.0;
 constexpr int32_t kSmallestReduced = 64;  // side of an image that still holds enough patches
 constexpr int64_t kLargestJob = int64_t{1} << 24;  // pixels, however quick the device is
-constexpr size_t kSpareCells = 256;                // kept beyond what shows
-constexpr size_t kKeptLayers = 8;                  // of a stack, besides the one that shows
+// Parts of fewer halos would take several times what all of them take at once.
+constexpr double kPartHalos = 2;
+constexpr size_t kSpareCells = 256;  // kept beyond what shows
+constexpr size_t kKeptLayers = 8;    // of a stack, besides the one that shows
 
 // The parameters that decide what a pixel costs.
 Params cost_of(Params params) {
@@ -33,8 +35,9 @@ Params cost_of(Params params) {
   return params;
 }
 
-double area_of(const Rect& rect) {
-  return std::max(kSmallestArea, static_cast<double>(rect.area()));
+// Pixels that are computed for a part: stage after stage needs less of its halo, on average half.
+double area_of(const Rect& rect, int32_t halo = 0) {
+  return std::max(kSmallestArea, double(rect.width + halo) * (rect.height + halo));
 }
 
 }  // namespace
@@ -113,8 +116,12 @@ double PreviewModel::exact_rate() const {
   return exact_cost_ && exact_rate_ < kQuick ? exact_rate_ * kQuickMargin : kExactGuess;
 }
 
+int32_t PreviewModel::exact_halo() const {
+  return exact_cost_ && *exact_cost_ == cost_of(*params_) ? exact_halo_ : 0;
+}
+
 double PreviewModel::exact_seconds(const Rect& rect) const {
-  return exact_rate() * area_of(rect);
+  return exact_rate() * area_of(rect, exact_halo());
 }
 
 std::optional<PreviewModel::Planned> PreviewModel::plan() const {
@@ -154,14 +161,16 @@ PreviewModel::Planned PreviewModel::coarse_job(const Rect& visible) const {
   return planned;
 }
 
-// A square block of what is missing, so large that it takes kPart: the one nearest to where the
-// user looks. All of it when it wouldn't take much longer.
+// A square block of what is missing, so large that it takes kPart, but not mostly halo: the one
+// nearest to where the user looks. All of it when it wouldn't take much longer.
 Rect PreviewModel::next_part(const Rect& missing) const {
+  const int32_t halo = exact_halo();
+  const double prompt = std::sqrt(kPart / exact_rate()) - halo;
+  const double side = std::min(std::max(prompt, kPartHalos * halo), std::sqrt(kLargestJob));
+  const int32_t block = std::max(1, static_cast<int32_t>(side / kCellSize));
+  const double seconds = exact_seconds(pixels_of({0, 0, block, block}));
   const bool small = pixels_of(missing).area() <= kLargestJob;
-  if (small && exact_seconds(pixels_of(missing)) <= 2 * kPart) return missing;
-  const double most = std::min(kPart / exact_rate(), static_cast<double>(kLargestJob));
-  const double side = std::sqrt(most) / kCellSize;
-  const int32_t block = std::max(1, static_cast<int32_t>(side));
+  if (small && exact_seconds(pixels_of(missing)) <= 2 * std::max(seconds, kPart)) return missing;
   const Rect visible = view_.visible();
   const auto [middle_x, middle_y] =
       focus_.value_or(std::pair{visible.x + visible.width / 2.0, visible.y + visible.height / 2.0});
@@ -227,7 +236,8 @@ bool PreviewModel::finished(PreviewAnswer answer) {
   } else if (job.coarse) {
     coarse_rate_ = answer.info.seconds / pixels;
   } else {
-    exact_rate_ = answer.info.seconds / pixels;
+    exact_halo_ = answer.info.halo;
+    exact_rate_ = answer.info.seconds / area_of(job.rect, exact_halo_);
     exact_cost_ = cost_of(job.params);
     exact_sum_ += answer.info.seconds;
     answer.info.seconds = exact_sum_;

@@ -98,6 +98,7 @@ class PreviewModel {
   Rect next_part(const Rect& missing) const;
   double exact_seconds(const Rect& rect) const;
   double exact_rate() const;
+  int32_t exact_halo() const;
   void changed(int64_t now);
 
   int32_t image_width_, image_height_;
@@ -119,9 +120,11 @@ class PreviewModel {
   std::string error_;
   double exact_sum_ = 0;  // seconds since the last change
 
-  // Seconds a pixel, as seen last: of exact work with settings that cost the same, and of coarse.
+  // Seconds a pixel that is computed, as seen last: of exact work with settings that cost the same,
+  // and of coarse; and the halo of that exact work.
   std::optional<Params> exact_cost_;
   double exact_rate_ = 0, coarse_rate_ = 0;
+  int32_t exact_halo_ = 0;
 };
 
 }  // namespace grainless::ui

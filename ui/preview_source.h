@@ -51,6 +51,7 @@ struct PreviewInfo {
   std::vector<std::string> fallbacks;  // one sentence each
   std::string note;                    // why the picture stays as it is
   double seconds = 0;
+  int32_t halo = 0;     // pixels of the layer round the part that had to be looked at
   bool spared = false;  // nothing of the part changes, so nobody had to compute
 };
 
