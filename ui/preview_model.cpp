@@ -111,13 +111,17 @@ void PreviewModel::changed(int64_t now) {
   exact_sum_ = 0;
 }
 
+bool PreviewModel::knows_cost() const {
+  return exact_cost_ && *exact_cost_ == cost_of(*params_);
+}
+
 double PreviewModel::exact_rate() const {
-  if (exact_cost_ && *exact_cost_ == cost_of(*params_)) return exact_rate_;
+  if (knows_cost()) return exact_rate_;
   return exact_cost_ && exact_rate_ < kQuick ? exact_rate_ * kQuickMargin : kExactGuess;
 }
 
 int32_t PreviewModel::exact_halo() const {
-  return exact_cost_ && *exact_cost_ == cost_of(*params_) ? exact_halo_ : 0;
+  return knows_cost() ? exact_halo_ : 0;
 }
 
 double PreviewModel::exact_seconds(const Rect& rect) const {

@@ -97,6 +97,7 @@ class PreviewModel {
   Planned coarse_job(const Rect& visible) const;
   Rect next_part(const Rect& missing) const;
   double exact_seconds(const Rect& rect) const;
+  bool knows_cost() const;  // of exact work with the newest params
   double exact_rate() const;
   int32_t exact_halo() const;
   void changed(int64_t now);
