@@ -12,13 +12,16 @@
 #include "cuda/runtime/sizes.h"
 #include "dft.cuh"
 #include "engine/boundary/bm3d_math.h"
+#include "engine/boundary/post_filter.h"
 #include "noise_left.cuh"
+#include "post_filter.cuh"
 #include "stage.cuh"
 
 namespace grainless::cuda {
 namespace {
 
-constexpr double kMatchingShare = 0.4;  // of a stage's time
+constexpr double kMatchingShare = 0.4;    // of a stage's time
+constexpr double kPostFilterCost = 0.03;  // of the time of high's stages
 
 Rect image_of(const MethodJob& job) {
   return {0, 0, job.image_width, job.image_height};
@@ -87,12 +90,13 @@ int first_left_stage(const LevelPlan& level) {
 }
 
 struct Places {
-  int pilots, left;  // what NoiseLeft needs
+  int pilots, left;  // and the post-filter's estimate; what NoiseLeft needs
 };
 
 Places places_of(const LevelPlan& level) {
   int pilots = 0;
-  for (int s = 0; s + 1 < level.stage_count; ++s) {
+  const int kept = level.stage_count - (level.post_filter > 0 ? 0 : 1);
+  for (int s = 0; s < kept; ++s) {
     pilots = std::max(pilots, place_of(level, s) + 1);
   }
   return {pilots, first_left_stage(level) < level.stage_count ? 2 : 0};
@@ -208,12 +212,15 @@ void run_bm3d(const MethodJob& job) {
     return;
   }
   Rect wanted[kMaxBm3dStages + 1];  // what a stage reads, and at last the target
-  wanted[level.stage_count] = job.target.rect;
+  const bool corrected = level.post_filter > 0;
+  wanted[level.stage_count] =
+      corrected ? intersect(expand(job.target.rect, kPostFilterReach), image) : job.target.rect;
   double all = 0;
   for (int s = level.stage_count - 1; s >= 0; --s) {
     wanted[s] = support_of(level.bm3d[s], wanted[s + 1], image);
     all += cost_of(level.bm3d[s]);
   }
+  if (corrected) all *= 1 + kPostFilterCost;
   const LevelSize size{job.source.channels, job.source.rect.width, job.source.rect.height};
   if (!job.source.rect.contains(wanted[0]) || bm3d_scratch_bytes(level, size) > job.scratch_bytes) {
     throw Error(ErrorCode::kInternal, "BM3D was given too few pixels or too little memory");
@@ -228,7 +235,8 @@ void run_bm3d(const MethodJob& job) {
   for (int s = 0; s + 1 < level.stage_count; ++s) {
     estimate[s] = planes_at(place_of(level, s), wanted[s + 1]);
   }
-  estimate[level.stage_count - 1] = job.target;
+  const int last = level.stage_count - 1;
+  estimate[last] = corrected ? planes_at(place_of(level, last), wanted[last + 1]) : job.target;
   const auto [pilots, left_places] = places_of(level);
   char* const scratch = static_cast<char*>(job.scratch) + (pilots + left_places) * place_bytes;
   const Rect& first_left = wanted[first_left_stage(level)];
@@ -246,6 +254,11 @@ void run_bm3d(const MethodJob& job) {
     stage.out = estimate[s];
     stage.progress = {stage.progress.to, stage.progress.to + cost_of(level.bm3d[s]) / all};
     run_bm3d_stage(stage, scratch);
+  }
+  if (!corrected) return;
+  run_post_filter(job, estimate[last], {stage.progress.to, 1});
+  for (int c = 1; c < job.target.channels; ++c) {
+    copy_channel(estimate[last], job.target, c, job.stream);
   }
 }
 

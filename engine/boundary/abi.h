@@ -12,7 +12,7 @@
 
 namespace grainless {
 
-inline constexpr uint32_t kAbiVersion = 11;
+inline constexpr uint32_t kAbiVersion = 12;
 inline constexpr char kAbiSymbol[] = "grainless_backend";
 
 struct AbiMessage {

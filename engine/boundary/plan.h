@@ -215,6 +215,9 @@ struct LevelPlan {
   // Of a level that corrects a finer one, sigma^2 / (9 kGuide^2), 9 being the pixels that E is the
   // mean of; 0: chroma is not guided. See pyramid.h.
   float guide;
+  // Sigma of luma's noise, where the last stage of BM3D is followed by the learned post-filter
+  // (post_filter.h); 0: where it is not.
+  float post_filter;
 
   // The stage whose estimate stage s matches on, -1: none, on the noisy picture. A hard threshold
   // matches on what is before it, all others on the last hard threshold's estimate.

@@ -13,11 +13,13 @@
 
 #include "cuda/bm3d/bm3d.cuh"
 #include "cuda/bm3d/noise_left.cuh"
+#include "cuda/bm3d/post_filter.cuh"
 #include "cuda/bm3d/stage.cuh"
 #include "cuda/frame/method.cuh"
 #include "cuda/runtime/check.h"
 #include "engine/cpu/bm3d/bm3d.h"
 #include "engine/cpu/bm3d/noise_left.h"
+#include "engine/cpu/bm3d/post_filter.h"
 #include "engine/cpu/bm3d/stage.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/bm3d_testing.h"
@@ -236,6 +238,44 @@ TEST(Bm3dCuda, WhatNoiseIsLeftIsTheCpus) {
       cuda::check(cudaDeviceSynchronize(), "leaving noise");
       EXPECT_TRUE(same_bits(left.download(), cpu.picture(), noisy.rect())) << "stage " << s;
       EXPECT_TRUE(same_bits(shares.download(), *cpu.share(), noisy.rect())) << "stage " << s;
+    }
+  }
+}
+
+Planes post_filtered(const LevelPlan& level, const Planes& noisy, const Planes& estimate,
+                     const Rect& rect) {
+  const Uploaded source(noisy), before(estimate), target(1, rect);
+  Job job(level, source, target, noisy.rect().width, noisy.rect().height);
+  cuda::run_post_filter(job.job, before.planes(), {0, 1});
+  cuda::check(cudaDeviceSynchronize(), "the post-filter");
+  return target.download();
+}
+
+// Strips of 58 columns and 128 rows, and pictures that are less than one.
+TEST(Bm3dCuda, PostFilterAgreesWithTheTwinAndTheCpu) {
+  ThreadPool pool(2);
+  const Callbacks callbacks;
+  for (const auto& [width, height] :
+       std::vector<std::pair<int, int>>{{140, 300}, {58, 128}, {59, 129}, {8, 11}, {1, 2}}) {
+    for (float sigma : {2.0f, 25.0f}) {
+      const LevelPlan level = level_of(high({}), 1, sigma);
+      const Planes noisy = picture(1, width, height, sigma);
+      const Planes estimate = picture(1, width, height, 0.3f * sigma);
+      const Planes here = post_filtered(level, noisy, estimate, noisy.rect());
+      const Difference twin =
+          difference(here, test::reference_post_filter(level.post_filter, noisy, estimate));
+      Planes there(1, noisy.rect());
+      run_post_filter(
+          {&noisy, &estimate, &there, width, height, level.post_filter, &pool, &callbacks});
+      const Difference cpu = difference(here, there);
+      std::printf("%d x %d, sigma %g: twin %.1f dB, at most %.5f; CPU %.1f dB, at most %.5f\n",
+                  width, height, sigma, twin.psnr, twin.largest, cpu.psnr, cpu.largest);
+      EXPECT_LT(twin.largest, 2e-3 * sigma) << width << " x " << height << ", sigma " << sigma;
+      EXPECT_GT(twin.psnr, 110) << width << " x " << height << ", sigma " << sigma;
+      EXPECT_LT(cpu.largest, 2e-3 * sigma) << width << " x " << height << ", sigma " << sigma;
+      EXPECT_GT(cpu.psnr, 110) << width << " x " << height << ", sigma " << sigma;
+      const Rect rect = intersect({width / 3, height / 2, 70, 5}, noisy.rect());
+      EXPECT_TRUE(same_bits(here, post_filtered(level, noisy, estimate, rect), rect));
     }
   }
 }

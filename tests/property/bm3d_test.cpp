@@ -12,6 +12,7 @@
 #include "engine/boundary/status.h"
 #include "engine/cpu/bm3d/bm3d.h"
 #include "engine/cpu/bm3d/noise_left.h"
+#include "engine/cpu/bm3d/post_filter.h"
 #include "engine/cpu/bm3d/stage.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/answer_time.h"
@@ -145,6 +146,43 @@ TEST(Bm3d, AllStagesAgreeWithTheTwin) {
     const Planes image = picture(3, 52, 41);
     EXPECT_GT(difference(filtered(level, image), test::reference_bm3d(level, image)).psnr, 80);
   }
+}
+
+Planes post_filtered(const Planes& noisy, const Planes& estimate, float sigma, int32_t threads) {
+  ThreadPool pool(threads);
+  const Callbacks callbacks;
+  Planes result(1, noisy.rect());
+  run_post_filter({&noisy, &estimate, &result, noisy.rect().width, noisy.rect().height, sigma,
+                   &pool, &callbacks});
+  return result;
+}
+
+// Cells of 58 x 32 pixels, and pictures that are less than one.
+TEST(Bm3d, PostFilterAgreesWithTheTwin) {
+  for (const auto& [width, height] : {std::pair{140, 70}, {58, 32}, {59, 33}, {8, 11}, {1, 2}}) {
+    for (float sigma : {2.0f, 25.0f}) {
+      const Planes noisy = picture(1, width, height, sigma);
+      const Planes estimate = picture(1, width, height, 0.3f * sigma);
+      const Planes here = post_filtered(noisy, estimate, sigma, 2);
+      const Difference d = difference(here, test::reference_post_filter(sigma, noisy, estimate));
+      // Where a sum stands between two values of half precision, it is rounded the other way.
+      EXPECT_LT(d.largest, 2e-3 * sigma) << width << " x " << height << ", sigma " << sigma;
+      EXPECT_GT(d.psnr, 110) << width << " x " << height << ", sigma " << sigma;
+    }
+  }
+}
+
+TEST(Bm3d, PostFilterHelpsAndKeepsItsBound) {
+  const Planes clean = picture(1, 300, 200, 0), noisy = picture(1, 300, 200);
+  LevelPlan level = level_of(high({}), 1);
+  const Planes with = filtered(level, noisy);
+  const float sigma = std::exchange(level.post_filter, 0.0f);
+  const Planes without = filtered(level, noisy);
+  EXPECT_GT(difference(with, clean).psnr, difference(without, clean).psnr + 0.05);
+  EXPECT_LE(difference(with, without).largest, sigma);
+  // Any two pictures: an estimate that has nothing to do with the noisy one.
+  const Planes strange = picture(1, 300, 200, 300);
+  EXPECT_LE(difference(post_filtered(noisy, strange, sigma, 2), strange).largest, 1.0001 * sigma);
 }
 
 TEST(Bm3d, TheFirstStageAloneIsThePilot) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/boundary/pixel_math.h"
+#include "engine/boundary/post_filter.h"
 #include "reference_dft.h"
 
 namespace grainless::test {
@@ -325,6 +326,62 @@ ReferenceLeft reference_left(const Planes& noisy, const ReferenceLeft& before,
   return result;
 }
 
+Planes reference_post_filter(float sigma, const Planes& noisy, const Planes& estimate) {
+  const int32_t width = noisy.rect().width, height = noisy.rect().height;
+  const auto at = [&](const Planes& plane, int32_t x, int32_t y) -> double {
+    return *plane.at(0, std::clamp(x, 0, width - 1), std::clamp(y, 0, height - 1));
+  };
+  const auto as_half = [](double v) {
+    return double{float_from_half(half_from_float(static_cast<float>(v)))};
+  };
+  const auto bounded = [&](double v) { return as_half(v / sigma / (1 + std::abs(v / sigma) / 8)); };
+  // Over the image and kPostFilterConvolutions pixels around, one less with each convolution.
+  int32_t border = kPostFilterConvolutions, across = width + 2 * border;
+  std::vector<std::vector<double>> maps(kPostFilterInputs);
+  for (int32_t y = -border; y < height + border; ++y) {
+    for (int32_t x = -border; x < width + border; ++x) {
+      double mean = 0;
+      for (int32_t v = -2; v <= 2; ++v) {
+        for (int32_t u = -2; u <= 2; ++u) mean += at(estimate, x + u, y + v) / 25;
+      }
+      maps[0].push_back(bounded(at(noisy, x, y) - at(estimate, x, y)));
+      maps[1].push_back(bounded(at(estimate, x, y) - mean));
+    }
+  }
+  const uint16_t* weights = kPostFilterWeights;
+  for (int32_t n = 0; n < kPostFilterConvolutions; ++n) {
+    const bool last = n + 1 == kPostFilterConvolutions;
+    const auto inputs = static_cast<int32_t>(maps.size());
+    std::vector<std::vector<double>> next(last ? 1 : kPostFilterChannels);
+    for (std::vector<double>& map : next) {
+      for (int32_t y = 0; y + 2 < height + 2 * border; ++y) {
+        for (int32_t x = 0; x + 2 < across; ++x) {
+          double sum = 0;
+          for (int32_t i = 0; i < inputs * kPostFilterTaps; ++i) {
+            const int32_t tap = i % kPostFilterTaps;
+            sum += double{float_from_half(weights[i])} *
+                   maps[i / kPostFilterTaps][(y + tap / 3) * across + x + tap % 3];
+          }
+          map.push_back(last ? sum : as_half(std::max(sum, 0.0)));
+        }
+      }
+      weights += inputs * kPostFilterTaps;
+    }
+    maps = std::move(next);
+    --border;
+    across -= 2;
+  }
+  Planes result(noisy.channels(), noisy.rect());
+  for (int32_t c = 0; c < noisy.channels(); ++c) {
+    for (int32_t i = 0; i < width * height; ++i) {
+      const int32_t x = i % width, y = i / width;
+      const double correction = c == 0 ? sigma * std::clamp(maps[0][i], -1.0, 1.0) : 0;
+      *result.at(c, x, y) = static_cast<float>(*estimate.at(c, x, y) + correction);
+    }
+  }
+  return result;
+}
+
 Planes reference_bm3d(const LevelPlan& level, const Planes& noisy) {
   std::vector<Planes> estimates;
   ReferenceLeft left;
@@ -339,7 +396,8 @@ Planes reference_bm3d(const LevelPlan& level, const Planes& noisy) {
         matched < 0 ? nullptr : &estimates[matched], all ? nullptr : &left.share));
     if (hard) matched = s;
   }
-  return std::move(estimates.back());
+  if (!(level.post_filter > 0)) return std::move(estimates.back());
+  return reference_post_filter(level.post_filter, noisy, estimates.back());
 }
 
 }  // namespace grainless::test

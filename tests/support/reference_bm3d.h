@@ -20,6 +20,9 @@ struct ReferenceLeft {
 ReferenceLeft reference_left(const Planes& noisy, const ReferenceLeft& before,
                              const Planes& estimate, const Bm3dStage& next);
 
+// Luma of the last stage's estimate, corrected (engine/boundary/post_filter.h).
+Planes reference_post_filter(float sigma, const Planes& noisy, const Planes& estimate);
+
 Planes reference_bm3d(const LevelPlan& level, const Planes& noisy);
 
 }  // namespace grainless::test

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/boundary/pixel_math.h"
+#include "engine/boundary/post_filter.h"
 #include "engine/boundary/volume_plan.h"
 #include "engine/noise/model.h"
 #include "engine/params/params.h"
@@ -268,7 +269,7 @@ TEST(Plan, HaloCoversAllStagesOfBm3d) {
   EXPECT_EQ(bm3d.halo, kFillRadius + 2 * (2 * 19 + 7));
   params.quality = static_cast<int32_t>(Quality::kHigh);
   EXPECT_EQ(make_plan(params, kGrey, white_noise(1, 10)).halo,
-            kFillRadius + 5 * 2 * 19 + 7 + 7 + 4 + 5 + 6);
+            kFillRadius + 5 * 2 * 19 + 7 + 7 + 4 + 5 + 6 + kPostFilterReach);
   params.quality = static_cast<int32_t>(Quality::kNormal);
   params.stages = static_cast<int32_t>(Stages::kFirst);
   EXPECT_EQ(make_plan(params, kGrey, white_noise(1, 10)).halo, kFillRadius + 2 * 19 + 7);
@@ -277,6 +278,23 @@ TEST(Plan, HaloCoversAllStagesOfBm3d) {
   params.search = 21;
   params.patch = 7;
   EXPECT_EQ(make_plan(params, kGrey, white_noise(1, 10)).halo, kFillRadius + 10 + 3);
+}
+
+// It has learned from what all of high's stages leave of the finest level's luma.
+TEST(Plan, PostFilterFollowsHighAlone) {
+  Params high;
+  high.quality = static_cast<int32_t>(Quality::kHigh);
+  const Plan plan = make_plan(high, kRgb, white_noise(3, 30));
+  ASSERT_EQ(plan.level_count, 2);
+  EXPECT_EQ(plan.level[0].post_filter, plan.level[0].bm3d[0].sigma[0]);
+  EXPECT_EQ(plan.level[0].post_filter, 30);
+  EXPECT_EQ(plan.level[1].post_filter, 0);
+  for (const auto& [key, value] : {std::pair{"quality", "normal"}, {"quality", "fast"},
+                                   {"stages", "first"}, {"luma", "0"}, {"method", "nlm"}}) {
+    Params params = high;
+    ASSERT_TRUE(set_param(params, key, value).ok()) << key;
+    EXPECT_EQ(make_plan(params, kRgb, white_noise(3, 30)).level[0].post_filter, 0) << key;
+  }
 }
 
 // Each ridge filter is left less of the noise than the stage before.

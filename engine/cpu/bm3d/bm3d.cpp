@@ -6,6 +6,7 @@
 
 #include "engine/boundary/status.h"
 #include "noise_left.h"
+#include "post_filter.h"
 #include "stage.h"
 
 namespace grainless {
@@ -30,13 +31,33 @@ bool filters_any(const Bm3dStage& stage, int32_t channels) {
   return std::any_of(stage.shrink, stage.shrink + channels, [](float s) { return s > 0; });
 }
 
-void copy_wanted(const Planes& from, Planes& to) {
+// Channels from `first` on.
+void copy_wanted(const Planes& from, Planes& to, int32_t first = 0) {
   const Rect& rect = to.rect();
-  for (int32_t c = 0; c < to.channels(); ++c) {
+  for (int32_t c = first; c < to.channels(); ++c) {
     for (int32_t y = rect.y; y < rect.bottom(); ++y) {
       std::copy_n(from.at(c, rect.x, y), rect.width, to.at(c, rect.x, y));
     }
   }
+}
+
+// Of the time of high's stages, on a processor.
+constexpr double kPostFilterCost = 0.04;
+
+// What the last stage has to estimate.
+Rect estimated(const MethodJob& job) {
+  const Rect& target = job.target->rect();
+  if (!(job.level->post_filter > 0)) return target;
+  return intersect(expand(target, kPostFilterReach), {0, 0, job.image_width, job.image_height});
+}
+
+// From the last stage's estimate to the target.
+void finish(const MethodJob& job, const Planes& estimate) {
+  const float sigma = job.level->post_filter;
+  if (!(sigma > 0)) return copy_wanted(estimate, *job.target);
+  copy_wanted(estimate, *job.target, 1);
+  run_post_filter({job.source, &estimate, job.target, job.image_width, job.image_height, sigma,
+                   job.pool, job.callbacks});
 }
 
 }  // namespace
@@ -53,11 +74,12 @@ void run_bm3d(const MethodJob& job) {
   Rect wanted[kMaxBm3dStages];
   double all = 0;
   for (int32_t s = level.stage_count - 1; s >= 0; --s) {
-    wanted[s] = s == level.stage_count - 1 ? target
+    wanted[s] = s == level.stage_count - 1 ? estimated(job)
                                            : bm3d_support(level.bm3d[s + 1], wanted[s + 1],
                                                           job.image_width, job.image_height);
     all += cost_of(level.bm3d[s]);
   }
+  if (level.post_filter > 0) all *= 1 + kPostFilterCost;
   Bm3dStageJob stage{};
   stage.image_width = job.image_width;
   stage.image_height = job.image_height;
@@ -79,7 +101,7 @@ void run_bm3d(const MethodJob& job) {
     estimate[s] = run_bm3d_stage(stage);
     if (pilot >= 0 && pilot != matched) estimate[pilot] = Planes();
   }
-  copy_wanted(estimate[level.stage_count - 1], *job.target);
+  finish(job, estimate[level.stage_count - 1]);
 }
 
 uint64_t bm3d_bytes(const LevelPlan& level, const LevelSize& size, int32_t threads) {
@@ -91,7 +113,8 @@ uint64_t bm3d_bytes(const LevelPlan& level, const LevelSize& size, int32_t threa
     most = std::max(most,
                     before + bm3d_stage_bytes(level.bm3d[s], !level.has_pilot(s), size, threads));
   }
-  return most;
+  if (!(level.post_filter > 0)) return most;
+  return most + Planes::bytes(channels, width, height) + post_filter_bytes(threads);
 }
 
 }  // namespace grainless
