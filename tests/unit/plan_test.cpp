@@ -289,12 +289,31 @@ TEST(Plan, PostFilterFollowsHighAlone) {
   EXPECT_EQ(plan.level[0].post_filter, plan.level[0].bm3d[0].sigma[0]);
   EXPECT_EQ(plan.level[0].post_filter, 30);
   EXPECT_EQ(plan.level[1].post_filter, 0);
-  for (const auto& [key, value] : {std::pair{"quality", "normal"}, {"quality", "fast"},
-                                   {"stages", "first"}, {"luma", "0"}, {"method", "nlm"}}) {
+  for (const auto& [key, value] : {std::pair{"quality", "normal"},
+                                   {"quality", "fast"},
+                                   {"stages", "first"},
+                                   {"luma", "0"},
+                                   {"method", "nlm"}}) {
     Params params = high;
     ASSERT_TRUE(set_param(params, key, value).ok()) << key;
     EXPECT_EQ(make_plan(params, kRgb, white_noise(3, 30)).level[0].post_filter, 0) << key;
   }
+}
+
+// Two levels of white noise are for low frequencies alone; a camera's are where its noise is.
+TEST(Plan, CoarserLevelsOfWhiteNoiseTakeLess) {
+  Params high;
+  high.quality = static_cast<int32_t>(Quality::kHigh);
+  const Plan white = make_plan(high, kRgb, white_noise(3, 30));
+  ASSERT_EQ(white.level_count, 2);
+  EXPECT_EQ(white.level[0].stage_count, 5);
+  EXPECT_EQ(white.level[1].stage_count, 4);
+  EXPECT_EQ(white.level[0].bm3d[0].step, 3);
+  EXPECT_EQ(white.level[1].bm3d[0].step, 4);
+  const Plan camera = make_plan(high, kRgb, camera_noise(30, 1.5f));
+  ASSERT_EQ(camera.level_count, 3);
+  EXPECT_EQ(camera.level[2].stage_count, 5);
+  EXPECT_EQ(camera.level[2].bm3d[0].step, 3);
 }
 
 // Each ridge filter is left less of the noise than the stage before.
