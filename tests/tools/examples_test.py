@@ -31,7 +31,7 @@ def write_pgm(path, values):
 
 def read_pfm(path):
     data = path.read_bytes()
-    kind, size, scale, values = data.split(b"\n", 3)
+    _, size, scale, values = data.split(b"\n", 3)
     width, height = map(int, size.split())
     order = "<f4" if float(scale) < 0 else ">f4"
     return numpy.frombuffer(values, order, width * height).reshape(height, width)[::-1] * 255.0

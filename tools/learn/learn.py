@@ -197,7 +197,7 @@ def learn(network, examples, steps, rate, seed):
             for name, value in network.state_dict().items():
                 mean[name].lerp_(value, 0.01)
         if step % 500 == 0:
-            print(f"step {step} of {steps}: loss {float(loss):.4f}", flush=True)
+            print(f"step {step} of {steps}: loss {loss.item():.4f}", flush=True)
     network.load_state_dict(mean)
 
 

@@ -61,7 +61,7 @@ def read_weights(network, path):
 
 
 def write_weights(network, path):
-    lines = []
+    lines = ["// clang-format off"]
     for convolution in network.convolutions:
         weights = convolution.weight.detach().numpy().astype(numpy.float16)
         outputs, inputs = weights.shape[:2]

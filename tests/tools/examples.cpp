@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What the learned post-filter learns from and is judged by (docs/post-filter.md):
-//   grainless-examples CLEAN OUT --sigma S [--noise N] [--seed K]     noise of deviation N (S) is added
-//   grainless-examples CLEAN OUT --noisy NOISY                        everything automatic, as measured
-// OUT holds little-endian numbers: int32 height, width, levels; float sigma, the noise's as it is to
-// be removed from luma; then float planes of luma, row by row, each divided by sigma: Y (noisy), E
-// (the last stage's estimate on the finest level), R (with the coarser levels' low frequencies, as
-// it is without the post-filter) and C (clean). Ends with 3 where no luma is filtered.
+//   grainless-examples CLEAN OUT --sigma S [--noise N] [--seed K]
+//   grainless-examples CLEAN OUT --noisy NOISY
+// The first adds noise of deviation N, without it S; of the second everything is automatic.
+// OUT holds little-endian numbers: int32 height, width, levels; float sigma, the noise's as it is
+// to be removed from luma; then float planes of luma, row by row, each divided by sigma: Y (noisy),
+// E (the last stage's estimate on the finest level), R (with the coarser levels' low frequencies,
+// as it is without the post-filter) and C (clean). Ends with 3 where no luma is filtered.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
@@ -62,8 +63,7 @@ void write_example(const Plan& plan, float sigma, const Image& noisy, const Imag
   job.target = &result;
   run_levels(plan, job);
   std::ofstream file(path, std::ios::binary);
-  const int32_t head[3] = {rect.height, rect.width,
-                           pyramid_levels(plan, rect.width, rect.height)};
+  const int32_t head[3] = {rect.height, rect.width, pyramid_levels(plan, rect.width, rect.height)};
   file.write(reinterpret_cast<const char*>(head), sizeof head);
   file.write(reinterpret_cast<const char*>(&sigma), sizeof sigma);
   write_luma(source, sigma, file);
