@@ -282,7 +282,7 @@ __device__ __forceinline__ void write_correction(const PostFilterArgs& args, int
   if (x >= args.target.right()) return;
   const float estimate = args.estimate[static_cast<ptrdiff_t>(y) * args.estimate_stride + x];
   args.out[static_cast<ptrdiff_t>(y - args.target.y) * args.out_stride + x - args.target.x] =
-      estimate + args.sigma * clamp_to(correction, -1.0f, 1.0f);
+      estimate + args.sigma * clamp_to(correction, -kPostFilterBound, kPostFilterBound);
 }
 
 // Inputs, the first convolution and corrections, of the strip's columns from x0 and rows from y0.

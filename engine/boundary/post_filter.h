@@ -7,8 +7,9 @@
 // With Y the noisy luma, E the last stage's estimate and m the mean of 5 x 5 pixels of E, its two
 // inputs are s((Y - E) / sigma) and s((E - m) / sigma), s(v) = v / (1 + |v| / 8). Four convolutions
 // of 3 x 3 pixels follow, 2 -> 16 -> 16 -> 16 -> 1 channels, without biases, with max(v, 0) between
-// them. The last one's output d corrects E by sigma * clamp(d, -1, 1): where Y = E are flat nothing
-// changes, and no pixel changes by more than sigma.
+// them. The last one's output d corrects E by sigma * clamp(d, -0.25, 0.25): where Y = E are flat
+// nothing changes, and no pixel changes by more than a quarter of sigma: pictures like none that it
+// learned from are not to be ruined.
 //
 // Inputs, weights and what lies between convolutions are rounded to half precision, so that their
 // products are exact in float: backends differ by the order of sums alone. Pixels beyond the
@@ -27,6 +28,9 @@ inline constexpr int32_t kPostFilterConvolutions = 4;
 inline constexpr int32_t kPostFilterMeanRadius = 2;
 // Pixels round a pixel of Y and E that its correction depends on.
 inline constexpr int32_t kPostFilterReach = kPostFilterConvolutions + kPostFilterMeanRadius;
+// The largest correction, in sigmas: of photographs' pixels one of a thousand would have a larger
+// one.
+inline constexpr float kPostFilterBound = 0.25f;
 // Lest what lies between convolutions leaves the range of half precision: no picture comes near.
 inline constexpr float kPostFilterMost = 4096.0f;
 

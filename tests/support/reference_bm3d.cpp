@@ -375,7 +375,7 @@ Planes reference_post_filter(float sigma, const Planes& noisy, const Planes& est
   for (int32_t c = 0; c < noisy.channels(); ++c) {
     for (int32_t i = 0; i < width * height; ++i) {
       const int32_t x = i % width, y = i / width;
-      const double correction = c == 0 ? sigma * std::clamp(maps[0][i], -1.0, 1.0) : 0;
+      const double correction = c == 0 ? sigma * std::clamp(maps[0][i], -0.25, 0.25) : 0;
       *result.at(c, x, y) = static_cast<float>(*estimate.at(c, x, y) + correction);
     }
   }

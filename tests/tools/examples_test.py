@@ -100,7 +100,7 @@ class Examples(unittest.TestCase):
         self.assertLess(abs(numpy.std(noisy - clean) - 1), 0.05)
         numpy.testing.assert_array_equal(estimate, result)
         self.assertLess(numpy.mean((estimate - clean) ** 2), 0.2)
-        learned = (estimate + numpy.clip(correction(noisy, estimate), -1, 1)) * sigma
+        learned = (estimate + numpy.clip(correction(noisy, estimate), -0.25, 0.25)) * sigma
         self.assertGreater(numpy.abs(learned - estimate * sigma).max(), 0.5)
         denoised = self.clean.with_name("denoised.pfm")
         options = f"--method bm3d --quality high --sigma {SIGMA} --add-noise {SIGMA} --seed 7"

@@ -262,7 +262,7 @@ void filter_cell(const PostFilterJob& job, const Rect& cell, CellScratch& scratc
     const float* in = job.estimate->at(0, cell.x, cell.y + y);
     float* out = job.target->at(0, cell.x, cell.y + y);
     for (int32_t x = 0; x < cell.width; ++x) {
-      out[x] = in[x] + job.sigma * clamp_to(correction[x], -1.0f, 1.0f);
+      out[x] = in[x] + job.sigma * clamp_to(correction[x], -kPostFilterBound, kPostFilterBound);
     }
   }
 }
