@@ -19,9 +19,11 @@ constexpr int64_t kSharedArea = 512 * 512;  // smaller areas aren't worth a seco
 
 // Bands of rows whose transfers go beside other bands' kernels. With n bands a picture waits for an
 // nth of its transfers, which goes with its bytes, and computes n - 1 halos twice: n is best at the
-// root of the quotient, here rows * bytes a pixel / halo. Measured with BM3D and NLM (RESULTS.md).
+// root of the quotient, here rows * bytes a pixel / (halo * what a pixel of it costs). Measured with
+// BM3D of two stages and NLM (RESULTS.md).
 constexpr int64_t kBandBytes = int64_t{8} << 20;
 constexpr double kBandShare = 0.27, kMostBands = 16;
+constexpr int32_t kBandStages = 2;
 constexpr int32_t kMemoryShares = 2;  // tiles at once that memory has to have room for
 // Tiles of half the memory are worth while, as transfers go beside kernels, unless their halos cost
 // more than so many times the work of tiles of all of it.
@@ -242,7 +244,9 @@ int32_t ImageWork::band_rows() const {
   const Rect& area = target_.rect;
   const int32_t pixel = plan_.format.pixel_bytes();
   const auto by_bytes = static_cast<double>(area.area() * pixel / kBandBytes);
-  const double best = kBandShare * std::sqrt(1.0 * area.height * pixel / std::max(1, plan_.halo));
+  const double stages = std::max(1.0, 1.0 * plan_.level[0].stage_count / kBandStages);
+  const double halo = std::max(1, plan_.halo) * stages;
+  const double best = kBandShare * std::sqrt(1.0 * area.height * pixel / halo);
   const auto bands = std::llround(std::min({best, by_bytes, kMostBands}));
   return (area.height - 1) / std::max(1, static_cast<int32_t>(bands)) + 1;
 }

@@ -159,6 +159,17 @@ TEST_F(TileScheduler, LargePicturesPassACardInBands) {
   EXPECT_EQ(card_->done.size(), 1u);
 }
 
+// What five stages compute twice takes longer than the transfers that bands would hide.
+TEST_F(TileScheduler, ManyStagesOverWideHalosTakeOneBand) {
+  Params params;
+  run(6000, 12000, {card_}, params);
+  EXPECT_GT(card_->done.size(), 1u);
+  card_->done.clear();
+  params.quality = static_cast<int32_t>(Quality::kHigh);
+  run(6000, 12000, {card_}, params);
+  EXPECT_EQ(card_->done.size(), 1u);
+}
+
 TEST_F(TileScheduler, TilesSideBySideAreOfOneHeight) {
   card_->ask_budget = [] { return 2 * kPixelBytes * 2200 * 1200; };
   run(4000, 2000, {card_});
