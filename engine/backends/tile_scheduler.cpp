@@ -19,8 +19,8 @@ constexpr int64_t kSharedArea = 512 * 512;  // smaller areas aren't worth a seco
 
 // Bands of rows whose transfers go beside other bands' kernels. With n bands a picture waits for an
 // nth of its transfers, which goes with its bytes, and computes n - 1 halos twice: n is best at the
-// root of the quotient, here rows * bytes a pixel / (halo * what a pixel of it costs). Measured with
-// BM3D of two stages and NLM (RESULTS.md).
+// root of the quotient, here rows * bytes a pixel / (halo * what a pixel of it costs). Measured
+// with BM3D of two stages and NLM (RESULTS.md).
 constexpr int64_t kBandBytes = int64_t{8} << 20;
 constexpr double kBandShare = 0.27, kMostBands = 16;
 constexpr int32_t kBandStages = 2;
