@@ -10,7 +10,8 @@ namespace grainless::tools {
 // Whether a name of a file, which may hold any, would end a line by it or give the terminal an
 // order.
 inline bool is_control(char c) {
-  return (c >= 0 && c < ' ') || c == 0x7f;
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < ' ' || byte == 0x7f;
 }
 
 // With blanks for such.

@@ -225,7 +225,8 @@ HWY_INLINE void five(const In& in, const Out& out) {
 
 template <class In, class Out>
 HWY_INLINE void eight(const In& in, const Out& out) {
-  Sample odd[4];
+  const Sample zero{hn::Zero(D()), hn::Zero(D())};
+  Sample odd[4] = {zero, zero, zero, zero};
   four([&](ptrdiff_t r) HWY_ATTR { return in(2 * r + 1); },
        [&](ptrdiff_t q, Sample v) HWY_ATTR { odd[q] = v; });
   const V root = hn::Set(D(), kCosine8);
