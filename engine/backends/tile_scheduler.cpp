@@ -23,7 +23,7 @@ constexpr int64_t kSharedArea = 512 * 512;  // smaller areas aren't worth a seco
 // with BM3D of two stages and NLM (RESULTS.md).
 constexpr int64_t kBandBytes = int64_t{8} << 20;
 constexpr double kBandShare = 0.27, kMostBands = 16;
-constexpr int32_t kBandStages = 2;
+constexpr int32_t kBandStages = 2;    // of what kBandShare was measured with
 constexpr int32_t kMemoryShares = 2;  // tiles at once that memory has to have room for
 // Tiles of half the memory are worth while, as transfers go beside kernels, unless their halos cost
 // more than so many times the work of tiles of all of it.
