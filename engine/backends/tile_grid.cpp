@@ -18,6 +18,11 @@ struct Axis {
     return static_cast<int32_t>(std::min<int64_t>(seen, int64_t{tile(count)} + 2 * halo));
   }
   double work(int32_t count) const { return length + double(count - 1) * halo; }
+  // The largest count whose work is at most so much.
+  int32_t most_of_work(double work) const {
+    if (work < length) return 0;
+    return halo == 0 ? length : static_cast<int32_t>((work - length) / halo) + 1;
+  }
   int32_t least(int32_t longest) const { return (length - 1) / longest + 1; }
   int32_t most(int32_t shortest) const { return std::max(1, length / shortest); }
 };
@@ -35,44 +40,45 @@ class GridSearch {
     y_.seen = seen.height;
   }
 
+  // Of every number of columns the fewest rows that fit: what a tile takes grows with its height.
   Grid choose() const {
-    // Bytes are nearly in proportion to pixels: what is asked for is a few tiles, not all of them.
-    double pixels = 1.0 * x_.seen * y_.seen;
-    const auto all = static_cast<double>(request_.bytes(x_.seen, y_.seen));
-    const auto budget = static_cast<double>(request_.budget);
-    if (all > budget) pixels *= budget / all;
-    for (;;) {
-      const std::optional<Counts> best = least_work(pixels);
-      if (!best) return grid({x_.most(request_.shortest), y_.most(request_.shortest)});
-      const Grid found = grid(*best);
-      if (found.fits) return found;
-      pixels = 0.9 * std::min(pixels, 1.0 * x_.input(best->columns) * y_.input(best->rows));
+    std::optional<Counts> best;
+    for (int32_t columns = x_.least(request_.longest); columns <= x_.most(request_.shortest);
+         ++columns) {
+      const std::optional<Counts> found = fewest_rows(columns, best);
+      if (found && (!best || is_better(*found, *best))) best = found;
     }
+    return grid(best.value_or(Counts{x_.most(request_.shortest), y_.most(request_.shortest)}));
   }
 
  private:
   Axis axis(int32_t length) const { return {length, request_.halo, length}; }
 
-  // With tiles of at most so many pixels, halo and all.
-  std::optional<Counts> least_work(double pixels) const {
-    std::optional<Counts> best;
-    const int32_t most = y_.most(request_.shortest);
-    for (int32_t columns = x_.least(request_.longest); columns <= x_.most(request_.shortest);
-         ++columns) {
-      const int32_t rows = fewest_rows(columns, pixels);
-      if (rows <= most && (!best || work({columns, rows}) < work(*best))) best = {columns, rows};
+  // None if they don't fit, or are more work than the best so far.
+  std::optional<Counts> fewest_rows(int32_t columns, const std::optional<Counts>& best) const {
+    int32_t least = std::max(y_.least(request_.longest), (request_.least_count - 1) / columns + 1);
+    int32_t most = y_.most(request_.shortest);
+    if (best) most = std::min(most, y_.most_of_work(work(*best) / x_.work(columns)));
+    if (least > most || !fits({columns, most})) return std::nullopt;
+    while (least < most) {
+      const int32_t rows = least + (most - least) / 2;
+      if (fits({columns, rows})) {
+        most = rows;
+      } else {
+        least = rows + 1;
+      }
     }
-    return best;
+    return Counts{columns, least};
   }
 
-  int32_t fewest_rows(int32_t columns, double pixels) const {
-    const int32_t least =
-        std::max(y_.least(request_.longest), (request_.least_count - 1) / columns + 1);
-    const double height = pixels / x_.input(columns);
-    if (height >= y_.seen) return least;
-    const double tile = height - 2.0 * y_.halo;
-    if (tile < 1) return INT32_MAX;
-    return std::max(least, y_.least(static_cast<int32_t>(tile)));
+  bool is_better(const Counts& counts, const Counts& best) const {
+    const double difference = work(counts) - work(best);
+    if (difference != 0) return difference < 0;
+    return int64_t{counts.columns} * counts.rows < int64_t{best.columns} * best.rows;
+  }
+
+  bool fits(const Counts& counts) const {
+    return request_.bytes(x_.input(counts.columns), y_.input(counts.rows)) <= request_.budget;
   }
 
   double work(const Counts& counts) const { return x_.work(counts.columns) * y_.work(counts.rows); }
@@ -81,7 +87,7 @@ class GridSearch {
     const auto [columns, rows] = counts;
     return {{x_.tile(columns), y_.tile(rows)},
             work(counts) / (1.0 * x_.length * y_.length),
-            request_.bytes(x_.input(columns), y_.input(rows)) <= request_.budget};
+            fits(counts)};
   }
 
   const GridRequest& request_;

@@ -18,7 +18,8 @@ struct GridRequest {
   int32_t shortest;     // sides of tiles aren't cut any further from twice this on, in pixels
   int32_t longest;      // the most a side may have, in pixels, shortest and more
   uint64_t budget;      // bytes that a tile may take
-  // The bytes that a tile takes with its halo, width x height pixels. Grows with either.
+  // The bytes that a tile takes with its halo, width x height pixels. Grows with either. Asked for
+  // some times for every number of columns: it is to be arithmetic.
   std::function<uint64_t(int32_t width, int32_t height)> bytes;
 };
 

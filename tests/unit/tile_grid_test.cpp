@@ -82,8 +82,8 @@ TEST(TileGrid, SidesKeepToTheirBounds) {
   }
 }
 
-// Whatever is asked for: the tile fits if any does, and no other of nine tenths of the memory, of
-// all there are, is less work.
+// Whatever is asked for: the tile fits if any does, and no other that fits, of all there are, is
+// less work.
 TEST(TileGrid, NoneIsLessWork) {
   std::mt19937 random(5);
   const auto draw = [&](int32_t least, int32_t most) {
@@ -91,8 +91,9 @@ TEST(TileGrid, NoneIsLessWork) {
   };
   int fitted = 0;
   for (int round = 0; round < 400; ++round) {
-    GridRequest drawn = request(draw(1, 5000), draw(1, 5000), draw(0, 500), 0);
-    drawn.budget = kMebibyte * draw(1, 1500);
+    // One after the other: compilers evaluate arguments in different orders.
+    const int32_t width = draw(1, 5000), height = draw(1, 5000), halo = draw(0, 500);
+    GridRequest drawn = request(width, height, halo, kMebibyte * draw(1, 1500));
     drawn.longest = draw(0, 1) == 0 ? 1 << 16 : draw(1024, 3000);
     int calls = 0;
     // Rows of memory are of 32 pixels, and there is something for each tile.
@@ -104,8 +105,8 @@ TEST(TileGrid, NoneIsLessWork) {
       return bytes(w, h);
     };
     const Grid grid = choose_grid(drawn);
-    EXPECT_LE(calls, 40);
     const Rect& area = drawn.area;
+    EXPECT_LE(calls, 1 + 8 * std::max(1, area.width / 64));
     const auto seen = [&](int32_t tile, int32_t length) {
       return std::min(tile + 2 * drawn.halo, length);
     };
@@ -119,7 +120,7 @@ TEST(TileGrid, NoneIsLessWork) {
         const TileSize tile{(area.width - 1) / columns + 1, (area.height - 1) / rows + 1};
         if (std::max(tile.width, tile.height) > drawn.longest) continue;
         const uint64_t needed = bytes(seen(tile.width, area.width), seen(tile.height, area.height));
-        if (needed > drawn.budget / 10 * 9) continue;
+        if (needed > drawn.budget) continue;
         ASSERT_TRUE(grid.fits) << round;
         const double work = (area.width + (columns - 1.0) * drawn.halo) *
                             (area.height + (rows - 1.0) * drawn.halo) /
