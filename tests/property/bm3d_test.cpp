@@ -271,8 +271,9 @@ TEST(Bm3d, InstructionSetDoesNotMatter) {
   const Planes image = picture(3, 75, 60);
   Params fourier = small_params(13, 7, 3, 32);
   fourier.transform = static_cast<int32_t>(Transform::kDft);
-  for (const Params& params : {small_params(13, 8, 3, 32), small_params(13, 7, 3, 32),
-                               high(small_params(13, 8, 3, 32)), fourier}) {
+  for (const Params& params :
+       {small_params(13, 8, 3, 32), small_params(13, 7, 3, 32), high(small_params(13, 8, 3, 32)),
+        high(small_params(9, 5, 2, 2)), high(small_params(9, 3, 2, 8)), fourier}) {
     const LevelPlan level = level_of(params, 3);
     const Planes best = filtered(level, image);
     test::for_instruction_sets(

@@ -61,6 +61,7 @@ struct FilterScratch {
   alignas(64) float matrix[kMaxGroup * kMaxGroup];
   alignas(64) float noisy[kMaxGroup * kMaxPatch * kMaxPatch];
   alignas(64) float pilot[kMaxGroup * kMaxPatch * kMaxPatch];
+  alignas(64) float turned[kMaxGroup * kMaxPatch * kMaxPatch];  // of the ridge filter's pilot
   alignas(64) float temporary[kMaxPatch * kMaxPatch];
   alignas(64) float factors[kMaxPatch * kMaxPatch];  // of a removed value
 };
