@@ -34,6 +34,7 @@ from steps import fail, step
 NLM = ["--method", "nlm", "--search", "21", "--patch", "7"]
 BM3D = ["--method", "bm3d", "--quality", "normal"]
 FAST = ["--method", "bm3d", "--quality", "fast"]
+HIGH = ["--method", "bm3d", "--quality", "high"]
 DCT = ["--method", "dct"]
 LARGE_WIDTH, LARGE_HEIGHT, LARGE_SIGMA = 6000, 4000, 10
 LARGE_LIMIT = 2 << 30
@@ -97,6 +98,7 @@ def run_large(folder):
     for name, options in (
         ("BM3D, normal", BM3D),
         ("BM3D, fast", FAST),
+        ("BM3D, high", HIGH),
         ("NLM 21×21 / 7×7", NLM),
         ("DCT", DCT),
     ):

@@ -18,6 +18,7 @@ PICTURES = {"camera": data.camera, "astronaut": data.astronaut}  # 512×512, gre
 OURS = {
     "BM3D, normal": ["--method", "bm3d", "--quality", "normal"],
     "BM3D, fast": ["--method", "bm3d", "--quality", "fast"],
+    "BM3D, high": ["--method", "bm3d", "--quality", "high"],
     "NLM 21×21 / 7×7": ["--method", "nlm", "--search", "21", "--patch", "7"],
     "DCT": ["--method", "dct"],
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """docs/performance.md from tools/bench/results: performance.py ROOT [--check]
 
-processor.json is what './dev bench --peers --page' writes, card-*.json what tools/card/page.sh
-prints on a computer with a card. --check only says whether the page is what they give."""
+processor.json is what './dev bench --page' writes, processor-*.json that of other computers, card-*.json what
+tools/card/page.sh prints on a computer with a card. --check only says whether the page is what they give."""
 
 import json
 import pathlib
@@ -76,7 +76,7 @@ noise is; OpenCV and G'MIC got the best of several strengths, by PSNR.
 def large(result):
     rows = [[row["task"], seconds(row["processor_seconds"]), f"{row['peak_bytes'] / 2**20:.0f} MiB"] for row in result["large"]]
     return [
-        "### On a processor\n",
+        f"### On a processor: {result['machine']}\n",
         measured(result),
         f"""Whole processes that read and write the file. Seconds are those of all {result["cores"]} cores together: on n idle
 cores, wait for about an n-th of them.
@@ -112,6 +112,8 @@ def page(root):
     results = root / RESULTS
     processor = read(results / "processor.json")
     parts = [HEAD, "## A photograph of 24 megapixels\n", *large(processor)]
+    for path in sorted(results.glob("processor-*.json")):
+        parts += large(read(path))
     for path in sorted(results.glob("card-*.json")):
         parts += card(read(path))
     return "\n".join([*parts, *programs(processor), FOOT])
