@@ -11,8 +11,8 @@ inline constexpr int32_t kLiftSegments = 32;
 
 // Noise that is cut off at black lifts the mean of dark tones, and filters find means: a denoised
 // black is grey. This leads back: piecewise linear, monotone, from 0 on; values from
-// kLiftSegments * step on stay (clipped noise: Foi 2009, whose maps are of Gaussian noise in the
-// encoding's values; these are of noise in linear light, black_lift.h).
+// kLiftSegments * step on stay (clipped noise: Foi 2009, for Gaussian noise in the encoding's
+// values; black_lift.h has noise in linear light, too).
 struct BlackLift {
   float step = 0;                    // 0: nothing is lifted. In 8-bit steps
   float to[kLiftSegments + 1] = {};  // what the value i * step was before it was cut off
@@ -27,7 +27,8 @@ struct ToneBend {
   // The bent value of i * 255 / kBendSegments, strictly increasing. Beyond both ends the first and
   // the last slope go on.
   float to[kBendSegments + 1] = {};
-  BlackLift lift;  // of results, where colours are bent
+  // Of results. Of noise that is even it needs no bend, and a plan bends by nothing (make_plan()).
+  BlackLift lift;
 };
 
 }  // namespace grainless

@@ -11,33 +11,43 @@
 namespace grainless {
 namespace {
 
-// Linear light, 0..1: the deviation at x is sqrt(read^2 + shot * x).
-struct SensorNoise {
+constexpr int32_t kSensorTones = 48;
+
+// Where the noise was added: to linear light, or to the tones themselves.
+enum class Values { kLinear, kTones };
+
+// Values 0..1: the deviation at x is sqrt(read^2 + shot * x).
+struct CutNoise {
+  Values values;
   double read, shot;
 
   // Of the x that is z deviations.
   double deviation(double z) const {
     return 0.5 * (shot * z + std::sqrt(shot * shot * z * z + 4 * read * read));
   }
+  // 0..255.
+  double tone(double value) const {
+    const double x = std::clamp(value, 0.0, 1.0);
+    if (values == Values::kTones) return 255 * x;
+    return 255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * std::pow(x, 1 / 2.4) - 0.055);
+  }
+  // From here on tones show nothing of it.
+  int32_t tones() const { return values == Values::kTones ? kDarkTones : kSensorTones; }
 };
 
-double encoded(double linear) {
-  const double x = std::clamp(linear, 0.0, 1.0);
-  return 255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * std::pow(x, 1 / 2.4) - 0.055);
-}
-
-// Calls take(value, weight) for what noise makes of x = z deviations, in steps.
+// Calls take(tone, weight) for what the noise makes of x = z deviations, in steps.
 template <typename Take>
-void for_noisy_values(double z, double deviation, const Take& take) {
+void for_noisy_tones(const CutNoise& noise, double z, const Take& take) {
   constexpr double kStep = 0.25, kMost = 4;
+  const double deviation = noise.deviation(z);
   for (double n = -kMost; n <= kMost; n += kStep) {
-    take(encoded(deviation * (z + n)), std::exp(-0.5 * n * n));
+    take(noise.tone(deviation * (z + n)), std::exp(-0.5 * n * n));
   }
 }
 
-double noisy_mean(double z, double deviation) {
+double noisy_mean(const CutNoise& noise, double z) {
   double sum = 0, weights = 0;
-  for_noisy_values(z, deviation, [&](double value, double weight) {
+  for_noisy_tones(noise, z, [&](double value, double weight) {
     sum += weight * value;
     weights += weight;
   });
@@ -59,7 +69,7 @@ struct Witness {
   double mean, z, weight;
 };
 
-std::vector<Witness> witnesses_of(const DarkTones& tones) {
+std::vector<Witness> witnesses_of(std::span<const DarkTone> tones) {
   constexpr int64_t kFewest = 12, kEnough = 200;
   constexpr double kLeast = 0.05, kMost = 0.5;  // of a tone's values are black
   std::vector<Witness> witnesses;
@@ -80,10 +90,10 @@ bool are_enough(const std::vector<Witness>& witnesses) {
 }
 
 // The root of the witnesses' weighted mean squared relative error.
-double error_of(const SensorNoise& noise, const std::vector<Witness>& witnesses) {
+double error_of(const CutNoise& noise, const std::vector<Witness>& witnesses) {
   double squares = 0, weights = 0;
   for (const Witness& witness : witnesses) {
-    const double mean = noisy_mean(witness.z, noise.deviation(witness.z));
+    const double mean = noisy_mean(noise, witness.z);
     const double error = (mean - witness.mean) / witness.mean;
     squares += witness.weight * error * error;
     weights += witness.weight;
@@ -92,17 +102,18 @@ double error_of(const SensorNoise& noise, const std::vector<Witness>& witnesses)
 }
 
 struct Fit {
-  SensorNoise noise;
+  CutNoise noise;
   double error;
 };
 
 // The best of the sensors around `centre`, 2 * steps + 1 of each kind, `factor` apart.
-Fit best_near(const SensorNoise& centre, int32_t steps, double factor,
+Fit best_near(const CutNoise& centre, int32_t steps, double factor,
               const std::vector<Witness>& witnesses) {
   Fit best{centre, HUGE_VAL};
   for (int32_t i = -steps; i <= steps; ++i) {
     for (int32_t j = -steps; j <= steps; ++j) {
-      const SensorNoise noise{centre.read * std::pow(factor, i), centre.shot * std::pow(factor, j)};
+      const CutNoise noise{centre.values, centre.read * std::pow(factor, i),
+                           centre.shot * std::pow(factor, j)};
       const double error = error_of(noise, witnesses);
       if (error < best.error) best = {noise, error};
     }
@@ -111,11 +122,24 @@ Fit best_near(const SensorNoise& centre, int32_t steps, double factor,
 }
 
 Fit fitted(const std::vector<Witness>& witnesses) {
-  constexpr SensorNoise kUsual{0.008, 0.004};
+  constexpr CutNoise kUsual{Values::kLinear, 0.008, 0.004};
   constexpr double kCoarsest = 2, kFinest = 1.03;
   Fit best = best_near(kUsual, 4, kCoarsest, witnesses);
   for (double factor = std::sqrt(kCoarsest); factor > kFinest; factor = std::sqrt(factor)) {
     best = best_near(best.noise, 2, factor, witnesses);
+  }
+  return best;
+}
+
+// Noise of a known deviation, to a little.
+Fit fitted_even(double deviation, const std::vector<Witness>& witnesses) {
+  constexpr double kFactor = 1.02;
+  constexpr int32_t kSteps = 5;
+  Fit best{{}, HUGE_VAL};
+  for (int32_t i = -kSteps; i <= kSteps; ++i) {
+    const CutNoise noise{Values::kTones, deviation * std::pow(kFactor, i), 0};
+    const double error = error_of(noise, witnesses);
+    if (error < best.error) best = {noise, error};
   }
   return best;
 }
@@ -126,9 +150,9 @@ struct SceneTone {
   double clean, mean, deviation, filtered, weight;
 };
 
-SceneTone scene_tone(double z, double deviation, const ToneBend& bend) {
+SceneTone scene_tone(const CutNoise& noise, double z, const ToneBend& bend) {
   double sum = 0, squares = 0, bent_sum = 0, weights = 0;
-  for_noisy_values(z, deviation, [&](double value, double weight) {
+  for_noisy_tones(noise, z, [&](double value, double weight) {
     sum += weight * value;
     squares += weight * value * value;
     weights += weight;
@@ -137,19 +161,19 @@ SceneTone scene_tone(double z, double deviation, const ToneBend& bend) {
   const double mean = sum / weights;
   // A filter takes means of bent colours.
   const auto bent_mean = static_cast<float>(bent_sum / weights);
-  return {.clean = encoded(z * deviation),
+  return {.clean = noise.tone(z * noise.deviation(z)),
           .mean = mean,
           .deviation = std::sqrt(std::max(0.0, squares / weights - mean * mean)),
           .filtered = bend.enabled ? double{unbent(bend, bent_mean)} : mean,
           .weight = 1};
 }
 
-std::vector<SceneTone> scene_tones(const SensorNoise& noise, const ToneBend& bend) {
+std::vector<SceneTone> scene_tones(const CutNoise& noise, const ToneBend& bend) {
   constexpr double kStep = 0.1, kMost = 20;
   std::vector<SceneTone> scene;
   for (double z = 0; z <= kMost; z += kStep) {
-    const SceneTone tone = scene_tone(z, noise.deviation(z), bend);
-    if (tone.mean > kDarkTones) break;
+    const SceneTone tone = scene_tone(noise, z, bend);
+    if (tone.mean > noise.tones()) break;
     scene.push_back(tone);
   }
   return scene;
@@ -162,7 +186,7 @@ double likelihood(double distance, double deviation) {
 
 // The mixture that explains the blocks' means best (expectation maximisation). Means below the
 // darkest tone's are that tone's.
-void weigh(const DarkTones& dark, std::vector<SceneTone>& scene) {
+void weigh(std::span<const DarkTone> dark, std::vector<SceneTone>& scene) {
   constexpr int32_t kRounds = 40;
   const size_t count = scene.size();
   std::vector<double> likely(dark.size() * count);
@@ -220,35 +244,59 @@ double end_of(const std::vector<SceneTone>& scene) {
   return scene[last].filtered;
 }
 
-BlackLift lift_of(const std::vector<SceneTone>& scene) {
+// What a filter's result was in a sensor's picture.
+double likely_tone(double value, const std::vector<SceneTone>& scene) {
+  // What is darker than any of the scene's tones is an error of the filter or too small to count:
+  // it is not raised to them.
+  return std::min(expected(value, scene), std::max(value, led_back(value, scene)));
+}
+
+// Leads back by tone_of(result).
+template <typename ToneOf>
+BlackLift lift_of(const std::vector<SceneTone>& scene, const ToneOf& tone_of) {
   constexpr int32_t kFade = kLiftSegments / 4;
   BlackLift lift;
   lift.step = static_cast<float>(end_of(scene) / kLiftSegments);
   for (int32_t i = 1; i <= kLiftSegments; ++i) {
     const double tone = i * double{lift.step};
-    // What is darker than any of the scene's tones is an error of the filter or too small to count:
-    // it is not raised to them.
-    const double most = std::max(tone, led_back(tone, scene));
     const double fade = std::min(1.0, 1.0 * (kLiftSegments - i) / kFade);
-    const double back = tone + fade * (std::min(expected(tone, scene), most) - tone);
+    const double back = tone + fade * (tone_of(tone, scene) - tone);
     lift.to[i] = std::max(lift.to[i - 1], static_cast<float>(back));
   }
   return lift;
 }
 
-}  // namespace
-
-BlackLift measure_lift(std::span<const Sample> samples, const ToneBend& bend) {
+// None where too few blocks show it, or the noise that `to_fit` finds does not explain them.
+template <typename ToFit>
+std::vector<SceneTone> shown_tones(std::span<const DarkTone> dark, const ToneBend& bend,
+                                   const ToFit& to_fit) {
   constexpr double kMostError = 0.045, kLeastLift = 1;
-  const DarkTones dark = measure_dark_tones(samples);
   const std::vector<Witness> witnesses = witnesses_of(dark);
   if (!are_enough(witnesses)) return {};
-  const Fit fit = fitted(witnesses);
+  const Fit fit = to_fit(witnesses);
   if (fit.error > kMostError) return {};
   std::vector<SceneTone> scene = scene_tones(fit.noise, bend);
   if (scene.size() < 2 || scene[0].mean < kLeastLift) return {};
+  return scene;
+}
+
+}  // namespace
+
+BlackLift measure_lift(std::span<const Sample> samples, const ToneBend& bend) {
+  const DarkTones tones = measure_dark_tones(samples);
+  const std::span<const DarkTone> dark = std::span(tones).first(kSensorTones);
+  std::vector<SceneTone> scene = shown_tones(dark, bend, fitted);
+  if (scene.empty()) return {};
   weigh(dark, scene);
-  return lift_of(scene);
+  return lift_of(scene, likely_tone);
+}
+
+BlackLift measure_even_lift(const Sample& sample, double sigma) {
+  const DarkTones dark = measure_dark_tones({&sample, 1});
+  const std::vector<SceneTone> scene = shown_tones(
+      dark, {},
+      [&](const std::vector<Witness>& witnesses) { return fitted_even(sigma / 255, witnesses); });
+  return scene.empty() ? BlackLift{} : lift_of(scene, led_back);
 }
 
 }  // namespace grainless

@@ -21,4 +21,9 @@ namespace grainless {
 // picture, or of frames of one scene; `bend` is what its filter will work in.
 BlackLift measure_lift(std::span<const Sample> samples, const ToneBend& bend);
 
+// The same of even noise, which was added to the tones themselves before they were cut off: the
+// inverse of the mean of max(0, x + noise) (Foi 2009). `sigma` is its deviation in each colour, in
+// steps, as measured; what dark tones show may ask for a tenth more or less.
+BlackLift measure_even_lift(const Sample& sample, double sigma);
+
 }  // namespace grainless

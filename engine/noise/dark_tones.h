@@ -10,8 +10,8 @@
 
 namespace grainless {
 
-inline constexpr int32_t kDarkTones = 48;  // 8-bit steps from black
-inline constexpr int32_t kDarkSide = 8;    // of a block, in pixels
+inline constexpr int32_t kDarkTones = 160;  // 8-bit steps from black
+inline constexpr int32_t kDarkSide = 8;     // of a block, in pixels
 
 // Blocks of one colour whose mean is the array's index, rounded. Blocks that are all black have no
 // noise and don't count.

@@ -501,6 +501,19 @@ double trusted_share(const PictureNoise& noise) {
   return std::clamp(double{noise.sigma[0][0]} / 8 + 0.1, 0.6, 1.0);
 }
 
+bool is_white(const PictureNoise& noise) {
+  return std::all_of(noise.white, noise.white + noise.channels, [](bool white) { return white; });
+}
+
+// Of one colour, on average: lightness and chroma are orthonormal.
+double colour_sigma(const PictureNoise& noise) {
+  double squares = 0;
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    squares += double{noise.sigma[0][c]} * noise.sigma[0][c];
+  }
+  return std::sqrt(squares / noise.channels);
+}
+
 PictureNoise estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
                                  ThreadPool& pool, const Callbacks& callbacks) {
   if (const std::optional<Toning> toning = find_toning(sample)) {
@@ -510,12 +523,15 @@ PictureNoise estimate_even_noise(Sample sample, const PictureRange& range, Noise
                                          : estimate_noise(grey, range, kind, pool, callbacks),
                     *toning);
   }
-  const PictureNoise noise = estimate_noise(
+  PictureNoise noise = estimate_noise(
       sample, range, kind, pool,
       {callbacks.cancel, [&](double fraction) { callbacks.report(0.5 * fraction); }});
   if (noise.confidence != Confidence::kMeasured || !range.is_usual()) return noise;
   const ToneProfile profile = measure_profile(sample, pool);
-  if (!is_sure(profile, noise)) return noise;
+  if (!is_sure(profile, noise)) {
+    if (is_white(noise)) noise.bend.lift = measure_even_lift(sample, colour_sigma(noise));
+    return noise;
+  }
   ToneBend bend = bend_of(profile, trusted_share(noise));
   bend.lift = measure_lift({&sample, 1}, bend);
   PictureNoise even;

@@ -94,6 +94,7 @@ BlackLift lift_for(const Params& params, int32_t channels, const BlackLift& lift
   const double least = std::min({params.luma, chroma, params.shadows}) / 100;
   const double removed = params.strength / 100 * least * (1 - params.detail / 100);
   const double share = std::min(1.0, removed);
+  if (share == 0) return {};
   BlackLift result = lift;
   for (int32_t i = 0; i <= kLiftSegments; ++i) {
     const double tone = i * double{lift.step};
@@ -146,8 +147,10 @@ Plan make_plan(const Params& params, PixelFormat format, const PictureNoise& mea
   plan.format = format;
   plan.channels = format.colours();
   plan.corners = noise.corners;
-  set_bend(plan, plan.corners.enabled != 0 ? enabled_bend(noise.bend) : noise.bend, noise.range);
-  plan.bend.lift = lift_for(params, plan.channels, noise.bend.lift);
+  const BlackLift lift = lift_for(params, plan.channels, noise.bend.lift);
+  const bool bends = plan.corners.enabled != 0 || lift.step > 0;
+  set_bend(plan, bends ? enabled_bend(noise.bend) : noise.bend, noise.range);
+  plan.bend.lift = lift;
   plan.impulse = impulse_rule(params, noise);
   plan.detail = static_cast<float>(params.detail / 100);
   plan.level_count = level_count(params, noise);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include "engine/boundary/pixel_math.h"
@@ -122,6 +123,56 @@ TEST(BlackLift, IsMonotoneAndLeavesWhatIsBeyond) {
   for (const float value : {-1.0f, 0.0f, 3.0f}) EXPECT_EQ(unlifted(BlackLift{}, value), value);
 }
 
+// Grey or colours, 20 to 120 steps bright where nothing is black, with even noise added before 8
+// bits cut them off.
+TestImage with_even_noise(PixelFormat format, double darkest, double sigma) {
+  TestImage image(format, 640, 480);
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal(0, sigma);
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      const double tone = darkest + 500 * waves(x, y, 0);
+      for (int32_t c = 0; c < format.colours(); ++c) {
+        image.set(x, y, c, static_cast<float>(std::clamp(tone + normal(random), 0.0, 255.0)));
+      }
+    }
+  }
+  return image;
+}
+
+TEST(BlackLift, IsWhatEvenNoiseDoes) {
+  for (const PixelFormat format : {PixelFormat{Component::kU8, 3}, {Component::kU16, 1}}) {
+    for (const double sigma : {12.0, 40.0}) {
+      const NoiseModel noise = estimate(with_even_noise(format, 0, sigma));
+      EXPECT_EQ(noise.bend.enabled, 0);
+      ASSERT_GT(noise.bend.lift.step, 0.0f) << sigma;
+      for (const double z : {0.0, 0.5, 1.0, 1.5}) {
+        // The mean of max(0, x + n), Foi 2009.
+        const double below = 0.5 * std::erfc(z / std::sqrt(2.0));
+        const double density = std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
+        const double mean = sigma * (z * (1 - below) + density);
+        const double back = unlifted(noise.bend.lift, static_cast<float>(mean));
+        EXPECT_NEAR(back, z * sigma, 0.06 * sigma) << "of " << mean << " at sigma " << sigma;
+      }
+      const Plan plan = make_plan({}, format, noise);
+      EXPECT_NE(plan.bend.enabled, 0);
+      EXPECT_EQ(unbent(plan.bend, bent(plan.bend, 77.0f)), 77.0f);
+    }
+  }
+}
+
+TEST(BlackLift, NothingIsLedBackOfEvenNoiseThatWasNotCutOff) {
+  TestImage image = with_even_noise({Component::kU8, 3}, 80, 20);
+  for (int32_t y = 0; y < 60; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      for (int32_t c = 0; c < 3; ++c) image.set(x, y, c, 0);
+    }
+  }
+  const NoiseModel noise = estimate(image);
+  EXPECT_EQ(noise.bend.lift.step, 0.0f);
+  EXPECT_EQ(make_plan({}, {Component::kU8, 3}, noise).bend.enabled, 0);
+}
+
 // A few black pixels don't become as bright as the darkest large area.
 TEST(BlackLift, DetailsDarkerThanTheSceneAreNotRaised) {
   const BlackLift lift = estimate(photograph({Component::kU8, 3}, {}, 0.003)).bend.lift;
@@ -154,6 +205,11 @@ TEST(BlackLift, GoesWithTheNoiseThatIsRemoved) {
   Params detail;
   detail.detail = 25;
   EXPECT_EQ(black(detail), 2.0f);
+  // Where all noise stays in lightness or colour nothing is led back, and even noise needs no bend.
+  noise.bend.enabled = 0;
+  EXPECT_NE(make_plan({}, {Component::kU8, 3}, noise).bend.enabled, 0);
+  params.chroma = 0;
+  EXPECT_EQ(make_plan(params, {Component::kU8, 3}, noise).bend.enabled, 0);
 }
 
 }  // namespace
