@@ -494,7 +494,10 @@ ToneBend noise_bend(int32_t bend) {
     const auto share = static_cast<float>(i) / kLiftSegments;
     result.lift.to[i] = static_cast<float>(i) * result.lift.step * share;
   }
-  return result;
+  if (bend % 4 != 0) return result;
+  ToneBend even;  // noise that needs no bend, cut off at black
+  even.lift = result.lift;
+  return even;
 }
 
 std::vector<test::TestImage> pictures_of(const Draw& draw) {
