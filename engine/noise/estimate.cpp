@@ -501,10 +501,6 @@ double trusted_share(const PictureNoise& noise) {
   return std::clamp(double{noise.sigma[0][0]} / 8 + 0.1, 0.6, 1.0);
 }
 
-bool is_white(const PictureNoise& noise) {
-  return std::all_of(noise.white, noise.white + noise.channels, [](bool white) { return white; });
-}
-
 // Of one colour, on average: lightness and chroma are orthonormal.
 double colour_sigma(const PictureNoise& noise) {
   double squares = 0;
@@ -529,7 +525,7 @@ PictureNoise estimate_even_noise(Sample sample, const PictureRange& range, Noise
   if (noise.confidence != Confidence::kMeasured || !range.is_usual()) return noise;
   const ToneProfile profile = measure_profile(sample, pool);
   if (!is_sure(profile, noise)) {
-    if (is_white(noise)) noise.bend.lift = measure_even_lift(sample, colour_sigma(noise));
+    if (surely_white(noise)) noise.bend.lift = measure_even_lift(sample, colour_sigma(noise));
     return noise;
   }
   ToneBend bend = bend_of(profile, trusted_share(noise));
