@@ -31,25 +31,21 @@ uint64_t tile_bytes(const Plan& plan, int width, int height) {
          aligned(levels_scratch_bytes(plan, width, height));
 }
 
-RunSlot::RunSlot()
-    : not_finite_(allocate_device(sizeof(unsigned))), fetched_(allocate_pinned(sizeof(unsigned))) {
+RunSlot::RunSlot() : not_finite_(allocate_pinned(sizeof(unsigned))) {
   stream = make_stream();
   for (Event* event : {&started, &uploaded, &begun, &computed, &downloaded}) *event = make_event();
   for (Event& event : staged) event = make_event(cudaEventDisableTiming);
 }
 
-void RunSlot::clear_not_finite() {
-  check(cudaMemsetAsync(not_finite(), 0, sizeof(unsigned), stream.get()), "clearing a flag");
-}
-
-void RunSlot::fetch_not_finite() {
-  check(cudaMemcpyAsync(fetched_.get(), not_finite(), sizeof(unsigned), cudaMemcpyDeviceToHost,
-                        stream.get()),
-        "downloading a flag");
+unsigned* RunSlot::clear_not_finite() {
+  *static_cast<unsigned*>(not_finite_.get()) = 0;
+  void* seen_by_device = nullptr;
+  check(cudaHostGetDevicePointer(&seen_by_device, not_finite_.get(), 0), "mapping a flag");
+  return static_cast<unsigned*>(seen_by_device);
 }
 
 void RunSlot::throw_if_not_finite() const {
-  if (*static_cast<const unsigned*>(fetched_.get()) == 0) return;
+  if (*static_cast<const volatile unsigned*>(not_finite_.get()) == 0) return;
   throw Error(ErrorCode::kInternal, packed_sentence("it computed values that are no numbers"));
 }
 
@@ -263,9 +259,8 @@ void Session::compute(RunSlot& slot, const Plan& plan, const AbiTile& tile,
     if (bits.data != nullptr) replace_impulses(pixels, plan.impulse, bits, source, stream);
     run_levels(plan, job);
     spoil_on_demand(target, stream);
-    slot.clear_not_finite();
-    pixels_from_planes(pixels, source, target, {output, plan.detail, slot.not_finite()}, stream);
-    slot.fetch_not_finite();
+    pixels_from_planes(pixels, source, target, {output, plan.detail, slot.clear_not_finite()},
+                       stream);
   });
   download(slot, output, {&to, tile.out.height}, callbacks);
 }

@@ -44,16 +44,14 @@ class RunSlot {
   // Of the arena, what the run in the slot needs; and the most that all runs needed meanwhile.
   size_t needed = 0, peak = 0;
 
-  // Whether a result is no number: written by pixels_from_planes(), asked for when `computed` has
-  // happened.
-  unsigned* not_finite() const { return static_cast<unsigned*>(not_finite_.get()); }
-  void clear_not_finite();
-  void fetch_not_finite();
+  // Whether a result is no number: for pixels_from_planes() to write, asked for when `computed` has
+  // happened. In the host's memory: clearing and fetching four bytes takes a small picture's stream
+  // longer than some kernels.
+  unsigned* clear_not_finite();
   void throw_if_not_finite() const;
 
  private:
-  DeviceMemory not_finite_;
-  PinnedMemory fetched_;
+  PinnedMemory not_finite_;
 };
 
 // With GRAINLESS_FAULT=nan: makes a result's first value NaN.

@@ -68,10 +68,8 @@ void run_kernels(RunSlot& slot, const Plan& plan, const VolumeJob& job,
   pixels.data = static_cast<uint8_t*>(pixels.data) + first * buffers.layer_bytes;
   steps = {job.layers, buffers.layer_bytes, luma.layer_floats, job.source.layer_floats()};
   spoil_on_demand(buffers.planes_of(first), slot.stream.get());
-  slot.clear_not_finite();
   pixels_from_planes(pixels, luma.first, buffers.planes_of(first),
-                     {pixels, plan.detail, slot.not_finite()}, slot.stream.get(), steps);
-  slot.fetch_not_finite();
+                     {pixels, plan.detail, slot.clear_not_finite()}, slot.stream.get(), steps);
 }
 
 }  // namespace
