@@ -10,11 +10,46 @@ namespace grainless::cuda {
 namespace {
 
 constexpr int kBlockX = 32, kBlockY = 8;
-constexpr int kWideX = kBlockX + 2 * kFillRadius, kWideY = kBlockY + 2 * kFillRadius;
+// A thread's pixels lie kBlockY apart: all are asked for before the first is used, as a small
+// picture's time is that of loads one after the other.
+constexpr int kRows = 4, kTallY = kRows * kBlockY;
+constexpr int kWideX = kBlockX + 2 * kFillRadius, kWideY = kTallY + 2 * kFillRadius;
 
 __device__ const uint8_t* pixel_at(const DevicePixels& pixels, int x, int y) {
   return static_cast<const uint8_t*>(pixels.data) + (y - pixels.rect.y) * pixels.row_bytes +
          static_cast<size_t>(x - pixels.rect.x) * pixels.format.pixel_bytes();
+}
+
+// A pixel as load_component() gives it.
+struct Stored {
+  float colour[kMaxChannels], alpha;  // 1 without
+};
+
+template <Component kComponent>
+__device__ Stored load_stored(const DevicePixels& pixels, int x, int y) {
+  const uint8_t* pixel = pixel_at(pixels, x, y);
+  const int channels = pixels.format.channels;
+  Stored stored{{load_component(pixel, kComponent, 0)}, 1.0f};
+  if (channels >= 3) {
+    stored.colour[1] = load_component(pixel, kComponent, 1);
+    stored.colour[2] = load_component(pixel, kComponent, 2);
+  }
+  if (pixels.format.has_alpha()) stored.alpha = load_component(pixel, kComponent, channels - 1);
+  return stored;
+}
+
+// pixel_is_valid() of what is loaded already.
+template <Component kComponent>
+__device__ bool is_valid(const DevicePixels& pixels, const Stored& stored) {
+  bool valid = stored.alpha > 0.0f;
+  if (kComponent == Component::kU8 || kComponent == Component::kU16) return valid;
+#pragma unroll
+  for (int c = 0; c < kMaxChannels; ++c) {
+    const float value = stored.colour[c];
+    const bool within = value >= pixels.valid.low && value <= pixels.valid.high;
+    valid = valid && (within || c >= pixels.format.colours());
+  }
+  return valid;
 }
 
 // Kernels that bend are compiled apart: an argument that is indexed is copied to local memory,
@@ -25,44 +60,44 @@ __device__ float gain_of_pixel(const DevicePixels& pixels, int x, int y) {
 }
 
 template <bool kBent>
-__device__ float load_value(const DevicePixels& pixels, const void* pixel, int channel,
-                            float gain) {
-  const float value = load_component(pixel, pixels.format.component, channel);
+__device__ float straightened(const DevicePixels& pixels, float value, float gain) {
   return kBent ? bent(pixels.bend, value / gain) : value;
 }
 
 template <bool kBent>
-__device__ Colour load_colour(const DevicePixels& pixels, int x, int y) {
-  const void* pixel = pixel_at(pixels, x, y);
+__device__ Colour colour_of(const DevicePixels& pixels, int x, int y, const Stored& stored) {
   const float gain = gain_of_pixel<kBent>(pixels, x, y);
-  const float first = load_value<kBent>(pixels, pixel, 0, gain);
+  const float first = straightened<kBent>(pixels, stored.colour[0], gain);
   if (pixels.format.colours() == 1) return {{first, 0, 0}};
-  const Yuv yuv = yuv_from_rgb({first, load_value<kBent>(pixels, pixel, 1, gain),
-                                load_value<kBent>(pixels, pixel, 2, gain)});
+  const Yuv yuv = yuv_from_rgb({first, straightened<kBent>(pixels, stored.colour[1], gain),
+                                straightened<kBent>(pixels, stored.colour[2], gain)});
   return {{yuv.y, yuv.u, yuv.v}};
 }
 
-template <bool kBent>
+template <bool kBent, Component kComponent>
 __device__ void store_value(const DevicePixels& pixels, void* pixel, int channel, float value,
                             float gain) {
-  store_component(pixel, pixels.format.component, channel,
-                  kBent ? gain * bent_back(pixels.bend, value) : value);
+  store_component(pixel, kComponent, channel, kBent ? gain * bent_back(pixels.bend, value) : value);
 }
 
 __device__ void put(const DevicePlanes& planes, int x, int y, const Colour& colour) {
   const size_t at = static_cast<size_t>(y - planes.rect.y) * planes.stride + (x - planes.rect.x);
-  for (int c = 0; c < planes.channels; ++c) planes.plane(c)[at] = colour.plane[c];
+  planes.plane(0)[at] = colour.plane[0];
+  if (planes.channels == 1) return;
+  planes.plane(1)[at] = colour.plane[1];
+  planes.plane(2)[at] = colour.plane[2];
 }
 
 // Mean of the valid pixels round (x, y). `valid` holds the flags from (x, y) - kFillRadius on.
-template <bool kBent>
+template <bool kBent, Component kComponent>
 __device__ Colour mean_around(const DevicePixels& pixels, int x, int y, const uint8_t* valid) {
   double sum[kMaxChannels] = {};
   int count = 0;
   for (int dy = -kFillRadius; dy <= kFillRadius; ++dy) {
     for (int dx = -kFillRadius; dx <= kFillRadius; ++dx) {
       if (!valid[(dy + kFillRadius) * kWideX + dx + kFillRadius]) continue;
-      const Colour colour = load_colour<kBent>(pixels, x + dx, y + dy);
+      const Stored stored = load_stored<kComponent>(pixels, x + dx, y + dy);
+      const Colour colour = colour_of<kBent>(pixels, x + dx, y + dy, stored);
       for (int c = 0; c < kMaxChannels; ++c) sum[c] += colour.plane[c];
       ++count;
     }
@@ -81,23 +116,33 @@ __device__ DevicePixels layer_of(DevicePixels pixels, const LayerSteps& steps, i
 constexpr int kBlocksAtOnce = 4;  // on a multiprocessor: what mean_around() needs costs one of them
 
 // Most blocks have no invalid pixel and none of this is needed.
-template <bool kBent>
+template <bool kBent, Component kComponent>
 __global__ void __launch_bounds__(kBlockX* kBlockY, kBlocksAtOnce)
     planes_kernel(DevicePixels pixels, DevicePlanes planes, const LayerSteps steps,
                   int first_layer) {
   pixels = layer_of(pixels, steps, first_layer + blockIdx.z);
   planes.data += (first_layer + blockIdx.z) * steps.source_floats;
   __shared__ uint8_t valid[kWideY * kWideX];
-  const int left = planes.rect.x + blockIdx.x * kBlockX, top = planes.rect.y + blockIdx.y * kBlockY;
-  const int x = left + threadIdx.x, y = top + threadIdx.y;
-  const bool inside = x < planes.rect.right() && y < planes.rect.bottom();
-  bool usable = true;
-  if (inside) {
-    const uint8_t* pixel = pixel_at(pixels, x, y);
-    usable = pixel_is_valid(pixel, pixels.format, pixels.valid);
-    if (usable) put(planes, x, y, load_colour<kBent>(pixels, x, y));
+  const int left = planes.rect.x + blockIdx.x * kBlockX, top = planes.rect.y + blockIdx.y * kTallY;
+  const int x = left + threadIdx.x, right = planes.rect.right(), bottom = planes.rect.bottom();
+  Stored stored[kRows];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const int y = top + threadIdx.y + i * kBlockY;
+    stored[i] = load_stored<kComponent>(pixels, min(x, right - 1), min(y, bottom - 1));
   }
-  if (!__syncthreads_or(!usable)) return;
+  unsigned unusable = 0;  // a bit a pixel
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const int y = top + threadIdx.y + i * kBlockY;
+    if (x >= right || y >= bottom) continue;
+    if (is_valid<kComponent>(pixels, stored[i])) {
+      put(planes, x, y, colour_of<kBent>(pixels, x, y, stored[i]));
+    } else {
+      unusable |= 1u << i;
+    }
+  }
+  if (!__syncthreads_or(unusable != 0)) return;
   const Rect& image = pixels.image;
   const Rect& rect = pixels.rect;
   bool any = false;
@@ -107,13 +152,17 @@ __global__ void __launch_bounds__(kBlockX* kBlockY, kBlocksAtOnce)
     const bool known = wx >= max(image.x, rect.x) && wy >= max(image.y, rect.y) &&
                        wx < min(image.right(), rect.right()) &&
                        wy < min(image.bottom(), rect.bottom());
-    valid[i] = known && pixel_is_valid(pixel_at(pixels, wx, wy), pixels.format, pixels.valid);
+    valid[i] = known && is_valid<kComponent>(pixels, load_stored<kComponent>(pixels, wx, wy));
     any = any || valid[i];
   }
   any = __syncthreads_or(any);
-  if (usable) return;
-  const uint8_t* corner = valid + threadIdx.y * kWideX + threadIdx.x;
-  put(planes, x, y, any ? mean_around<kBent>(pixels, x, y, corner) : pixels.hidden);
+  for (int i = 0; i < kRows; ++i) {
+    if ((unusable >> i & 1u) == 0) continue;
+    const int below = threadIdx.y + i * kBlockY;
+    const uint8_t* corner = valid + below * kWideX + threadIdx.x;
+    put(planes, x, top + below,
+        any ? mean_around<kBent, kComponent>(pixels, x, top + below, corner) : pixels.hidden);
+  }
 }
 
 constexpr uint8_t kNoPixel = 0xff;  // bits of what is not there or not valid
@@ -128,7 +177,8 @@ struct ImpulseSource {
            pixel_is_valid(pixel_at(pixels, x, y), pixels.format, pixels.valid);
   }
   __device__ float value(int c, int x, int y) const {
-    return load_value<kBent>(pixels, pixel_at(pixels, x, y), c, gain_of_pixel<kBent>(pixels, x, y));
+    const float value = load_component(pixel_at(pixels, x, y), pixels.format.component, c);
+    return straightened<kBent>(pixels, value, gain_of_pixel<kBent>(pixels, x, y));
   }
 };
 
@@ -186,63 +236,129 @@ __device__ void copy_bytes(uint8_t* to, const uint8_t* from, int bytes) {
   for (int i = 0; i < bytes; ++i) to[i] = from[i];
 }
 
-template <bool kBent>
-__global__ void pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePlanes result,
-                              const PixelOutput output, const LayerSteps steps, int first_layer) {
+// A pixel of the results, and of the source's luma.
+struct Result {
+  float plane[kMaxChannels], source;
+};
+
+__device__ Result load_result(const DevicePlanes& source, const DevicePlanes& result, int x,
+                              int y) {
+  const size_t at = static_cast<size_t>(y - result.rect.y) * result.stride + (x - result.rect.x);
+  const size_t source_at =
+      static_cast<size_t>(y - source.rect.y) * source.stride + (x - source.rect.x);
+  Result loaded{{result.plane(0)[at]}, source.plane(0)[source_at]};
+  if (result.channels == 3) {
+    loaded.plane[1] = result.plane(1)[at];
+    loaded.plane[2] = result.plane(2)[at];
+  }
+  return loaded;
+}
+
+// Returns whether all values are numbers.
+template <bool kBent, Component kComponent>
+__device__ bool put_result(const DevicePixels& pixels, int x, int y, float detail,
+                           const Result& result, void* to) {
+  const float luma = result.plane[0];
+  const float blended = luma + detail * (result.source - luma);
+  const float gain = gain_of_pixel<kBent>(pixels, x, y);
+  if (pixels.format.colours() == 1) {
+    store_value<kBent, kComponent>(pixels, to, 0, blended, gain);
+    return isfinite(blended);
+  }
+  const float u = result.plane[1], v = result.plane[2];
+  const Rgb rgb = rgb_from_yuv({blended, u, v});
+  store_value<kBent, kComponent>(pixels, to, 0, rgb.r, gain);
+  store_value<kBent, kComponent>(pixels, to, 1, rgb.g, gain);
+  store_value<kBent, kComponent>(pixels, to, 2, rgb.b, gain);
+  return isfinite(blended) && isfinite(u) && isfinite(v);
+}
+
+template <bool kBent, Component kComponent>
+__global__ void __launch_bounds__(kBlockX* kBlockY, kBlocksAtOnce)
+    pixels_kernel(DevicePixels pixels, DevicePlanes source, DevicePlanes result,
+                  const PixelOutput output, const LayerSteps steps, int first_layer) {
   const int layer = first_layer + blockIdx.z;
   pixels = layer_of(pixels, steps, layer);
   const DevicePixels target = layer_of(output.pixels, steps, layer);
   source.data += layer * steps.source_floats;
   result.data += layer * steps.result_floats;
   const int x = result.rect.x + blockIdx.x * kBlockX + threadIdx.x;
-  const int y = result.rect.y + blockIdx.y * kBlockY + threadIdx.y;
-  if (x >= result.rect.right() || y >= result.rect.bottom()) return;
-  const PixelFormat format = pixels.format;
-  const uint8_t* from = pixel_at(pixels, x, y);
-  auto* to = const_cast<uint8_t*>(pixel_at(target, x, y));
-  if (!pixel_is_valid(from, format, pixels.valid))
-    return copy_bytes(to, from, format.pixel_bytes());
-
-  const size_t at = static_cast<size_t>(y - result.rect.y) * result.stride + (x - result.rect.x);
-  const size_t source_at =
-      static_cast<size_t>(y - source.rect.y) * source.stride + (x - source.rect.x);
-  const float luma = result.plane(0)[at];
-  const float blended = luma + output.detail * (source.plane(0)[source_at] - luma);
-  const float gain = gain_of_pixel<kBent>(pixels, x, y);
-  bool finite = isfinite(blended);
-  if (format.colours() == 1) {
-    store_value<kBent>(pixels, to, 0, blended, gain);
-  } else {
-    const float u = result.plane(1)[at], v = result.plane(2)[at];
-    finite = finite && isfinite(u) && isfinite(v);
-    const Rgb rgb = rgb_from_yuv({blended, u, v});
-    store_value<kBent>(pixels, to, 0, rgb.r, gain);
-    store_value<kBent>(pixels, to, 1, rgb.g, gain);
-    store_value<kBent>(pixels, to, 2, rgb.b, gain);
+  const int top = result.rect.y + blockIdx.y * kTallY + threadIdx.y;
+  const int right = result.rect.right(), bottom = result.rect.bottom();
+  Stored stored[kRows];
+  Result loaded[kRows];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const int some_x = min(x, right - 1), y = min(top + i * kBlockY, bottom - 1);
+    stored[i] = load_stored<kComponent>(pixels, some_x, y);
+    loaded[i] = load_result(source, result, some_x, y);
   }
-  if (!finite) *output.not_finite = 1;
-  if (format.has_alpha()) {
-    const int bytes = format.component_bytes(), alpha = (format.channels - 1) * bytes;
-    copy_bytes(to + alpha, from + alpha, bytes);
+  const PixelFormat format = pixels.format;
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const int y = top + i * kBlockY;
+    if (x >= right || y >= bottom) continue;
+    const uint8_t* from = pixel_at(pixels, x, y);
+    auto* to = const_cast<uint8_t*>(pixel_at(target, x, y));
+    if (!is_valid<kComponent>(pixels, stored[i])) {
+      copy_bytes(to, from, format.pixel_bytes());
+      continue;
+    }
+    if (!put_result<kBent, kComponent>(pixels, x, y, output.detail, loaded[i], to)) {
+      *output.not_finite = 1;
+    }
+    if (format.has_alpha()) {
+      const int bytes = PixelFormat{kComponent}.component_bytes();
+      const int alpha = (format.channels - 1) * bytes;
+      copy_bytes(to + alpha, from + alpha, bytes);
+    }
   }
 }
 
 constexpr int kMostLayers = 32768;  // of a grid
 
-LaunchShape shape_of(const Rect& rect, int layers, cudaStream_t stream) {
-  const dim3 grid((rect.width + kBlockX - 1) / kBlockX, (rect.height + kBlockY - 1) / kBlockY,
+LaunchShape shape_of(const Rect& rect, int block_rows, int layers, cudaStream_t stream) {
+  const dim3 grid((rect.width + kBlockX - 1) / kBlockX, (rect.height + block_rows - 1) / block_rows,
                   layers);
   return {grid, dim3(kBlockX, kBlockY), 0, stream};
+}
+
+template <Component kComponent>
+struct Kernels {
+  static auto planes(bool bent) {
+    return bent ? planes_kernel<true, kComponent> : planes_kernel<false, kComponent>;
+  }
+  static auto pixels(bool bent) {
+    return bent ? pixels_kernel<true, kComponent> : pixels_kernel<false, kComponent>;
+  }
+};
+
+// What `choose` takes of a component type's kernels.
+template <typename Choose>
+auto for_component(Component component, const Choose& choose) {
+  switch (component) {
+    case Component::kU8:
+      return choose(Kernels<Component::kU8>());
+    case Component::kU16:
+      return choose(Kernels<Component::kU16>());
+    case Component::kHalf:
+      return choose(Kernels<Component::kHalf>());
+    case Component::kFloat:
+      break;
+  }
+  return choose(Kernels<Component::kFloat>());
 }
 
 }  // namespace
 
 void planes_from_pixels(const DevicePixels& pixels, const DevicePlanes& planes, cudaStream_t stream,
                         const LayerSteps& steps) {
+  const bool bent = pixels.bend.enabled != 0;
+  const auto kernel =
+      for_component(pixels.format.component, [&](auto kernels) { return kernels.planes(bent); });
   for_bands(steps.layers, kMostLayers, [&](const Band& band) {
-    const auto kernel = pixels.bend.enabled != 0 ? planes_kernel<true> : planes_kernel<false>;
-    launch("planes_from_pixels", kernel, shape_of(planes.rect, band.count, stream), pixels, planes,
-           steps, band.first);
+    launch("planes_from_pixels", kernel, shape_of(planes.rect, kTallY, band.count, stream), pixels,
+           planes, steps, band.first);
   });
 }
 
@@ -254,18 +370,20 @@ void replace_impulses(const DevicePixels& pixels, const ImpulseRule& rule, const
                       const DevicePlanes& planes, cudaStream_t stream) {
   const bool bent = pixels.bend.enabled != 0;
   launch("impulse_bits", bent ? impulse_bits_kernel<true> : impulse_bits_kernel<false>,
-         shape_of(bits.rect, 1, stream), pixels, rule, bits);
+         shape_of(bits.rect, kBlockY, 1, stream), pixels, rule, bits);
   launch("replace_impulses", bent ? replace_impulses_kernel<true> : replace_impulses_kernel<false>,
-         shape_of(planes.rect, 1, stream), pixels, rule, bits, planes);
+         shape_of(planes.rect, kBlockY, 1, stream), pixels, rule, bits, planes);
 }
 
 void pixels_from_planes(const DevicePixels& pixels, const DevicePlanes& source,
                         const DevicePlanes& result, const PixelOutput& output, cudaStream_t stream,
                         const LayerSteps& steps) {
+  const bool bent = pixels.bend.enabled != 0;
+  const auto kernel =
+      for_component(pixels.format.component, [&](auto kernels) { return kernels.pixels(bent); });
   for_bands(steps.layers, kMostLayers, [&](const Band& band) {
-    const auto kernel = pixels.bend.enabled != 0 ? pixels_kernel<true> : pixels_kernel<false>;
-    launch("pixels_from_planes", kernel, shape_of(result.rect, band.count, stream), pixels, source,
-           result, output, steps, band.first);
+    launch("pixels_from_planes", kernel, shape_of(result.rect, kTallY, band.count, stream), pixels,
+           source, result, output, steps, band.first);
   });
 }
 

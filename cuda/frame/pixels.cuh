@@ -29,7 +29,7 @@ struct DevicePixels {
 struct PixelOutput {
   DevicePixels pixels;
   float detail;          // share of the source's luma that is given back
-  unsigned* not_finite;  // device memory; becomes 1 when a result is no number
+  unsigned* not_finite;  // becomes 1 when a result is no number
 };
 
 // Layers of one size that follow each other in memory: what lies between one and the next.
