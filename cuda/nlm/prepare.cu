@@ -8,8 +8,8 @@
 namespace grainless::cuda {
 namespace {
 
-constexpr int kTileX = 64, kTileY = 16;  // pixels a block
-constexpr int kThreads = 256;
+constexpr int kTileX = 64, kTileY = 16;                   // pixels a block
+constexpr int kThreads = 256, kRows = kThreads / kTileX;  // rows at once
 constexpr int kWideX = kTileX + kMaxPatch - 1, kWideY = kTileY + kMaxPatch - 1;
 
 __device__ int clamp_index(int i, int first, int size) {
@@ -21,22 +21,29 @@ __device__ int reflected(int i, int size) {
   return i >= 0 && i < size ? i : reflect(i, size);
 }
 
-// Index within a source plane of the padded planes' pixel. Padding that no result depends on may
-// lie outside of the source, and reads some pixel of it.
-__device__ size_t source_index(const NlmArgs& a, int column, int row) {
+// Where the padded planes' columns and rows are in a source plane. Padding that no result depends
+// on may lie outside of the source, and reads some pixel of it.
+__device__ int source_column(const NlmArgs& a, int column) {
   const int x = reflected(a.x0 + column, a.image_width);
+  return clamp_index(x, a.source.rect.x, a.source.rect.width) - a.source.rect.x;
+}
+__device__ size_t source_row(const NlmArgs& a, int row) {
   const int y = reflected(a.y0 + row, a.image_height);
-  const Rect& rect = a.source.rect;
-  return static_cast<size_t>(clamp_index(y, rect.y, rect.height) - rect.y) * a.source.stride +
-         (clamp_index(x, rect.x, rect.width) - rect.x);
+  const int at = clamp_index(y, a.source.rect.y, a.source.rect.height) - a.source.rect.y;
+  return static_cast<size_t>(at) * a.source.stride;
 }
 
 template <int kChannels>
-__device__ void match_at(const NlmArgs& a, size_t index, int (&match)[kChannels]) {
+__device__ void load_pixel(const NlmArgs& a, size_t index, float (&pixel)[kChannels]) {
 #pragma unroll
-  for (int c = 0; c < kChannels; ++c) {
-    match[c] = match_value(a.source.plane(c)[index], a.plan.match[c]);
-  }
+  for (int c = 0; c < kChannels; ++c) pixel[c] = __ldg(a.source.plane(c) + index);
+}
+
+template <int kChannels>
+__device__ void match_of(const NlmArgs& a, const float (&pixel)[kChannels],
+                         int (&match)[kChannels]) {
+#pragma unroll
+  for (int c = 0; c < kChannels; ++c) match[c] = match_value(pixel[c], a.plan.match[c]);
   if (kChannels == 3) match[0] += kNlmLift;
 }
 
@@ -47,16 +54,15 @@ __device__ uint2 packed_match(const int (&match)[3]) {
   return make_uint2(match[0] | (match[1] << 16), match[2]);
 }
 
-template <int kSummed>
-__device__ typename NlmValue<kSummed>::Type value_at(const NlmArgs& a, size_t index,
+template <int kSummed, int kChannels>
+__device__ typename NlmValue<kSummed>::Type value_of(const float (&pixel)[kChannels],
                                                      unsigned area) {
   if constexpr (kSummed == 0) {
     return area;
   } else if constexpr (kSummed == 1) {
-    return make_float2(a.source.plane(0)[index], __uint_as_float(area));
+    return make_float2(pixel[0], __uint_as_float(area));
   } else {
-    return make_float4(a.source.plane(0)[index], a.source.plane(1)[index], a.source.plane(2)[index],
-                       __uint_as_float(area));
+    return make_float4(pixel[0], pixel[1], pixel[2], __uint_as_float(area));
   }
 }
 
@@ -65,43 +71,103 @@ __device__ void store(const void* plane, size_t at, const T& element) {
   static_cast<T*>(const_cast<void*>(plane))[at] = element;
 }
 
-// A block writes kTileX x kTileY pixels of the padded planes; a thread has a column in turns.
-template <int kChannels, int kSummed>
+// Sum of kPatch or `patch` elements, `step` apart.
+template <int kPatch>
+__device__ unsigned sum_of(const unsigned* from, int patch, int step) {
+  unsigned sum = 0;
+  if constexpr (kPatch > 0) {
+#pragma unroll
+    for (int k = 0; k < kPatch; ++k) sum += from[k * step];
+  } else {
+    for (int k = 0; k < patch; ++k) sum += from[k * step];
+  }
+  return sum;
+}
+
+// A block writes kTileX x kTileY pixels of the padded planes; a thread has a column in turns. Small
+// pictures are one wave of blocks, whose time is that of loads one after the other: as many as can
+// be asked for at once are.
+template <int kPatch, int kChannels, int kSummed>
 __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
   __shared__ unsigned squares[kWideY][kWideX + 1];
   __shared__ unsigned row_sums[kWideY][kTileX];
+  __shared__ size_t row_at[kWideY];
+  constexpr int kAtOnce = kTileY / kRows;
   const int left = blockIdx.x * kTileX, top = blockIdx.y * kTileY;
-  const int wide_x = kTileX + a.plan.patch - 1, wide_y = kTileY + a.plan.patch - 1;
-  for (int x = threadIdx.x; x < wide_x; x += kTileX) {
-    for (int y = threadIdx.y; y < wide_y; y += kThreads / kTileX) {
-      int match[kChannels];
-      match_at(a, source_index(a, left + x - a.low, top + y - a.low), match);
-      unsigned square = 0;
+  const int patch = kPatch > 0 ? kPatch : a.plan.patch, low = patch / 2, extra = patch - 1;
+  const int wide_y = kTileY + extra;
+  const int x = threadIdx.x, thread = threadIdx.y * kTileX + x;
+  if (thread < wide_y) row_at[thread] = source_row(a, top + thread - low);
+  const int column = source_column(a, left + x - low);
+  __syncthreads();
+
+  const auto square = [&](int at_x, int at_y, const float(&pixel)[kChannels]) {
+    int match[kChannels];
+    match_of(a, pixel, match);
+    unsigned sum = 0;
 #pragma unroll
-      for (int c = 0; c < kChannels; ++c) square += 1u * match[c] * match[c];
-      squares[y][x] = square;
+    for (int c = 0; c < kChannels; ++c) sum += 1u * match[c] * match[c];
+    squares[at_y][at_x] = sum;
+  };
+  float pixel[kAtOnce][kChannels];
+#pragma unroll
+  for (int first = 0; first < wide_y; first += kTileY) {
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int y = first + threadIdx.y + i * kRows;
+      load_pixel(a, row_at[min(y, wide_y - 1)] + column, pixel[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int y = first + threadIdx.y + i * kRows;
+      if (y < wide_y) square(x, y, pixel[i]);
     }
   }
-  __syncthreads();
-  const int x = threadIdx.x, column = left + x;
-  for (int y = threadIdx.y; y < wide_y; y += kThreads / kTileX) {
-    unsigned sum = 0;
-    for (int k = 0; k < a.plan.patch; ++k) sum += squares[y][x + k];
-    row_sums[y][x] = sum;
+  for (int i = thread; i < extra * wide_y; i += kThreads) {
+    const int at_x = kTileX + i % extra, at_y = i / extra;
+    load_pixel(a, row_at[at_y] + source_column(a, left + at_x - low), pixel[0]);
+    square(at_x, at_y, pixel[0]);
   }
   __syncthreads();
-  if (column >= a.columns) return;
-  for (int y = threadIdx.y; y < kTileY; y += kThreads / kTileX) {
-    const int row = top + y;
+
+#pragma unroll
+  for (int y = threadIdx.y; y < wide_y; y += kRows) {
+    row_sums[y][x] = sum_of<kPatch>(squares[y] + x, patch, 1);
+  }
+  const int own_column = source_column(a, left + x);
+#pragma unroll
+  for (int i = 0; i < kAtOnce; ++i) {
+    load_pixel(a, row_at[threadIdx.y + i * kRows + low] + own_column, pixel[i]);
+  }
+  __syncthreads();
+
+  if (left + x >= a.columns) return;
+#pragma unroll
+  for (int i = 0; i < kAtOnce; ++i) {
+    const int y = threadIdx.y + i * kRows, row = top + y;
     if (row >= a.rows) return;
-    unsigned area = kNlmBias / 2;
-    for (int k = 0; k < a.plan.patch; ++k) area += row_sums[y + k][x];
-    const size_t index = source_index(a, column, row);
+    const unsigned area = kNlmBias / 2 + sum_of<kPatch>(&row_sums[y][x], patch, kTileX);
     int match[kChannels];
-    match_at(a, index, match);
-    const size_t at = static_cast<size_t>(row) * a.pitch + column;
+    match_of(a, pixel[i], match);
+    const size_t at = static_cast<size_t>(row) * a.pitch + left + x;
     store(a.match, at, packed_match(match));
-    store(a.values, at, value_at<kSummed>(a, index, area));
+    store(a.values, at, value_of<kSummed>(pixel[i], area));
+  }
+}
+
+template <int kChannels, int kSummed>
+NlmKernel prepare_for(int patch) {
+  switch (patch) {
+    case 3:
+      return prepare_kernel<3, kChannels, kSummed>;
+    case 5:
+      return prepare_kernel<5, kChannels, kSummed>;
+    case 7:
+      return prepare_kernel<7, kChannels, kSummed>;
+    case 9:
+      return prepare_kernel<9, kChannels, kSummed>;
+    default:
+      return prepare_kernel<0, kChannels, kSummed>;
   }
 }
 
@@ -110,9 +176,9 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const NlmArgs a) {
 void nlm_prepare(const NlmArgs& args, cudaStream_t stream) {
   const dim3 grid((args.columns + kTileX - 1) / kTileX, (args.rows + kTileY - 1) / kTileY);
   const bool colour = args.source.channels == 3, areas = args.only_areas();
-  const auto kernel = colour ? (areas ? prepare_kernel<3, 0> : prepare_kernel<3, 3>)
-                             : (areas ? prepare_kernel<1, 0> : prepare_kernel<1, 1>);
-  launch("nlm_prepare", kernel, {grid, dim3(kTileX, kThreads / kTileX), 0, stream}, args);
+  const auto kernel = colour ? (areas ? prepare_for<3, 0> : prepare_for<3, 3>)
+                             : (areas ? prepare_for<1, 0> : prepare_for<1, 1>);
+  launch("nlm_prepare", kernel(args.plan.patch), {grid, dim3(kTileX, kRows), 0, stream}, args);
 }
 
 }  // namespace grainless::cuda
