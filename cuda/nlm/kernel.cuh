@@ -181,8 +181,8 @@ struct NlmWalk {
   // NlmQuotients::kScale / total of the lane's patches of a row. Lanes beyond the planes have no
   // result, whatever they read.
   __device__ __forceinline__ void load_inverse(int centre, float (&inverse)[kWeights][4]) const {
-    const int x =
-        a.x0 + a.plan.radius + strip * a.strip_step + 4 * (threadIdx.x & 31) - a.inverse.rect.x;
+    const int x = a.x0 + a.plan.radius + strip * a.strip_step + 4 * nlm_quad<kNlmAhead<kPatch>>() -
+                  a.inverse.rect.x;
     const size_t at = static_cast<size_t>(first_row + centre) * a.inverse.stride +
                       min(max(x, 0), a.inverse.rect.width - 4);
 #pragma unroll

@@ -68,6 +68,9 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
   using Row = PatchRow<Value, kWeights>;
   // Weighted pixels a channel, then sums of quotients.
   static constexpr int kComponents = kChannels + kWeights;
+  // Quads that the patches whose quotients a lane holds are ahead of its match values' columns, and
+  // its results.
+  static constexpr int kAhead = kNlmAhead<kPatch>, kResultsAhead = 2 * kAhead;
 
   // Displacements whose quotients wait for their place in the history: no load passes a store, so
   // that the next displacement's would wait for them. Fewer where registers are few.
@@ -134,12 +137,15 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
                                             const Match* match, const PatchAreas<Value>& areas,
                                             const Row& row, float* partial) {
     const int lane = threadIdx.x & 31;
+    const int patches = nlm_quad<kAhead>(), results = nlm_quad<kResultsAhead>();
+    const Value* const window_areas = Base::row_for(areas.window, patches - lane);
+    const Value* const values = Base::row_for(row.values, results - lane);
     unsigned own[4][kChannels], window[4][kChannels], own_area[4], area[4], ignored;
     float anchor[kChannels], pixel[4][kChannels];
     Base::load_own(own_row, own);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) unpack(areas.own[i * 32 + lane], pixel[i], own_area[i]);
-    unpack(row.own_values[lane], pixel[0], ignored);
+    for (int i = 0; i < 4; ++i) unpack(areas.own[i * 32 + patches], pixel[i], own_area[i]);
+    unpack(row.own_values[results], pixel[0], ignored);
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) anchor[c] = a.anchored ? pixel[0][c] : 0.0f;
     float sum[kComponents][4] = {};
@@ -148,8 +154,8 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
     for (int j = 0; j < kChunk + 3; ++j) {
       const int at = this->at(j), k = j - 3;
       unpack(match[at], window[j & 3]);
-      unpack(areas.window[at], pixel[j & 3], area[j & 3]);
-      unpack(row.values[at], pixel[j & 3], ignored);
+      unpack(window_areas[at], pixel[j & 3], area[j & 3]);
+      unpack(values[at], pixel[j & 3], ignored);
 #pragma unroll
       for (int c = 0; c < kChannels; ++c) pixel[j & 3][c] -= anchor[c];
       if (k < 0) continue;
@@ -185,7 +191,7 @@ struct NlmPatchWarp : NlmWarp<kPatch, kChannels, kWeights, kChunk> {
     __syncthreads();  // before anybody's sums are overwritten
 #pragma unroll
     for (int c = 0; c < kComponents; ++c) {
-      reinterpret_cast<float4*>(partial + c * kNlmColumns)[lane] =
+      reinterpret_cast<float4*>(partial + c * kNlmColumns)[results] =
           make_float4(sum[c][0], sum[c][1], sum[c][2], sum[c][3]);
     }
   }

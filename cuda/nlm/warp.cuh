@@ -13,9 +13,9 @@
 // more groups than warps make several passes over the block's rows, with the sums of a pixel in
 // device memory between them.
 //
-// Per pixel and displacement (colour, 9 x 9): 6 multiply-adds for products, 2 shuffles and 2 adds
-// for the box, 5 for distance and weight, 5 for the sums, 4 for loads, 8 for what a row costs: 32
-// issue slots. With the default window, by rows.cuh: 2 for loads, 2 for what a row costs.
+// Per pixel and displacement (colour, 9 x 9): 6 multiply-adds for products, 3 for the box, 5 for
+// distance and weight, 5 for the sums, 4 for loads, 8 for what a row costs: 31 issue slots. With
+// the default window, by rows.cuh: 2 for loads, 2 for what a row costs.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -169,36 +169,56 @@ __device__ __forceinline__ float nlm_weight(const NlmCurve& curve, unsigned dist
   return weight;
 }
 
-// box[i] = sum of columns i - kPatch / 2 .. i + kPatch / 2 round this lane's quad. kPatch <= 9,
-// odd.
-template <int kPatch, typename Sum>
-__device__ __forceinline__ void box_sums(const Sum (&column)[4], Sum (&box)[4]) {
+// How many quads a lane's box sums are ahead of the columns that it holds. Where a box reaches into
+// both neighbours with three columns or more, most of them are asked for by one lane instead of two
+// when the sums are those round the next quad: 5 shuffles for 9 columns instead of 8, 4 for 7
+// instead of 6.
+template <int kPatch>
+inline constexpr int kNlmAhead = kPatch == 7 || kPatch == 9 ? 1 : 0;
+
+// The quad that a lane's results are of. Those of the last lanes are none: quads of the strip's
+// lead.
+template <int kAhead>
+__device__ __forceinline__ int nlm_quad() {
+  return ((threadIdx.x & 31) + kAhead) & 31;
+}
+
+// box[i] = sum of columns i - kPatch / 2 .. i + kPatch / 2 round the quad nlm_quad<kNlmAhead>().
+// kPatch <= 9, odd.
+template <int kPatch>
+__device__ __forceinline__ void box_sums(const unsigned (&column)[4], unsigned (&box)[4]) {
   constexpr int kHalf = kPatch / 2;
-  Sum wide[12];  // columns -4..7
+  if constexpr (kNlmAhead<kPatch> == 1) {
+    constexpr int kFirst = 4 - kHalf;  // of the lane's columns, 0 or 1
+    unsigned right[kHalf];             // columns 8 .. 7 + kHalf
 #pragma unroll
-  for (int i = 0; i < 4; ++i) wide[4 + i] = column[i];
-#pragma unroll
-  for (int i = 0; i < kHalf; ++i) wide[8 + i] = __shfl_down_sync(kAllLanes, column[i], 1);
-  Sum left;
-  if constexpr (kHalf == 4) {
-    const Sum quad = column[0] + column[1] + column[2] + column[3];
-    left = __shfl_up_sync(kAllLanes, quad, 1);
-#pragma unroll
-    for (int i = 0; i < 3; ++i) wide[i] = __shfl_up_sync(kAllLanes, column[i], 1);
-    box[0] = left + quad + wide[8];
-  } else {
-    left = 0;
-#pragma unroll
-    for (int i = 4 - kHalf; i < 4; ++i) {
-      wide[i] = __shfl_up_sync(kAllLanes, column[i], 1);
-      left += wide[i];
+    for (int i = 0; i < kHalf; ++i) right[i] = __shfl_down_sync(kAllLanes, column[i], 2);
+    const unsigned rest = column[1] + column[2] + column[3], quad = column[0] + rest;
+    const unsigned next = __shfl_down_sync(kAllLanes, quad, 1);
+    if constexpr (kFirst == 0) {
+      box[0] = quad + next + right[0];
+    } else {
+      box[0] = rest + next;
     }
-    box[0] = left;
 #pragma unroll
-    for (int i = 0; i <= kHalf; ++i) box[0] += wide[4 + i];
+    for (int i = 1; i < 4; ++i) {
+      box[i] = box[i - 1] + right[i - kFirst] - column[i - 1 + kFirst];
+    }
+  } else {
+    unsigned wide[4 + 2 * kHalf];  // columns -kHalf .. 3 + kHalf
+#pragma unroll
+    for (int i = 0; i < 4; ++i) wide[kHalf + i] = column[i];
+#pragma unroll
+    for (int i = 0; i < kHalf; ++i) {
+      wide[i] = __shfl_up_sync(kAllLanes, column[4 - kHalf + i], 1);
+      wide[kHalf + 4 + i] = __shfl_down_sync(kAllLanes, column[i], 1);
+    }
+    box[0] = wide[0];
+#pragma unroll
+    for (int i = 1; i < kPatch; ++i) box[0] += wide[i];
+#pragma unroll
+    for (int i = 1; i < 4; ++i) box[i] = box[i - 1] + wide[i - 1 + kPatch] - wide[i - 1];
   }
-#pragma unroll
-  for (int i = 1; i < 4; ++i) box[i] = box[i - 1] + wide[4 + i + kHalf] - wide[3 + i - kHalf];
 }
 
 __device__ __forceinline__ unsigned pick(const unsigned (&x)[4], int i) {
@@ -246,6 +266,11 @@ struct NlmGroup {
     for (int j = 0; j < 4; ++j) offset[j] = lane + quad_index(first + j, a.quads);
   }
   __device__ int at(int j) const { return offset[j & 3] + (j >> 2); }
+  // A row as seen by a lane `lanes` on.
+  template <typename T>
+  __device__ static const T* row_for(const T* row, int lanes) {
+    return row + lanes;
+  }
   // Pixel j of the lane's window, each in turn.
   template <typename T>
   __device__ T pixel_of(const T* row, int j, NlmWord<T>&) const {
@@ -276,6 +301,10 @@ struct NlmGroup<kNlmRowSide> {
   template <typename T>
   __device__ static T own_pixel(const T* row, int i, NlmWord<T>& word) {
     return pixel_at<32>(row, i, word);
+  }
+  template <typename T>
+  __device__ static const T* row_for(const T* row, int lanes) {
+    return row + lanes * NlmWord<T>::kPixels;
   }
   // `word`: what the pixel before was read with.
   template <int kQuads, typename T>
@@ -415,7 +444,9 @@ struct NlmWarp : NlmGroup<kChunk> {
   __device__ __forceinline__ void weigh_row(const NlmArgs& a, const Own* own_row, const Match* row,
                                             const Value* own_values, const Value* values,
                                             float* partial, const BeforePartial& before_partial) {
-    const int lane = threadIdx.x & 31;
+    const int quad = nlm_quad<kNlmAhead<kPatch>>(), lane = threadIdx.x & 31;
+    own_values = Group::row_for(own_values, quad - lane);
+    values = Group::row_for(values, quad - lane);
     constexpr int kRead = kSummed > 0 ? kSummed : 1;
     unsigned own[4][kChannels], window[4][kChannels], own_area[4], area[4];
     float anchor[kRead], pixel[4][kRead];
@@ -472,7 +503,7 @@ struct NlmWarp : NlmGroup<kChunk> {
     }
     before_partial();
     const auto put = [&](int component, float x, float y, float z, float w) {
-      reinterpret_cast<float4*>(partial + component * kNlmColumns)[lane] = make_float4(x, y, z, w);
+      reinterpret_cast<float4*>(partial + component * kNlmColumns)[quad] = make_float4(x, y, z, w);
     };
 #pragma unroll
     for (int c = 0; c < kSummed + kWeights; ++c) put(c, sum[c][0], sum[c][1], sum[c][2], sum[c][3]);
