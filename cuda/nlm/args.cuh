@@ -124,7 +124,8 @@ struct NlmArgs {
   int history;                               // uint2 a warp in shared memory
   int block_rows, first_block;
   // rows.cuh: teams at once in a block and in all; the passes are shared by so many, 1 or
-  // kNlmPasses.
+  // kNlmPasses. A walk of all strips' parts, one after the other, is cut into as many pieces of
+  // one length as there are teams: rows, and what it costs to begin at the top of another one.
   int teams, units, parts;
   int anchored;           // 1: sums are of pixels less the first of their quad
   NlmCurve luma, chroma;  // of the plan's weights
@@ -133,6 +134,11 @@ struct NlmArgs {
   DevicePlanes source, target;
   DevicePlanes inverse;
 
+  // Of rows.cuh: a walk down one strip, and where a team's piece of all begins.
+  __host__ __device__ int line() const { return target.rect.height + (plan.patch + 5) / 3; }
+  __host__ __device__ int first_of(int unit) const {
+    return static_cast<int>(1ll * parts * strips * line() * unit / units);
+  }
   // Whether a walk is one of rows.cuh.
   __host__ __device__ bool by_rows() const { return chunk == kNlmRowSide; }
   // Whether `values` are areas alone, of one unsigned int: NlmValue<0>.

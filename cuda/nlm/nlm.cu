@@ -195,14 +195,14 @@ size_t choose_warps(int channels, size_t limit, NlmArgs& a) {
 // Rows a block such that the blocks fill whole waves of multiprocessors; each block also spends
 // about a third of a row's time on each row above its own that its first patches reach into (and,
 // patch-wise, nearly a row's on those of patches above it).
-// `at_once`: blocks, or teams, that run at once; `row_pairs`: pairs of a block's row.
+// `at_once`: blocks that run at once; `row_pairs`: pairs of a block's row.
 int choose_block_rows(const NlmArgs& a, int height, int at_once, double row_pairs) {
   const double extra = (a.plan.patch - 1) * (a.history > 0 ? 1.2 : 1 / 3.0) + 2;
   int best_rows = 1;
   double best = INFINITY;
   for (int count = 1; count <= height; ++count) {
     const int rows = ceil_div(height, count);
-    const int waves = ceil_div(a.parts * a.strips * ceil_div(height, rows), at_once);
+    const int waves = ceil_div(a.strips * ceil_div(height, rows), at_once);
     const double time = waves * (rows + extra);
     if (time < best && (rows * row_pairs <= kLaunchPairs || rows == 1)) {
       best = time;
@@ -322,12 +322,14 @@ WalkPlan plan_rows(const NlmRows& kernels, NlmArgs& a) {
   a.teams = choose_teams(kernels, limits);
   walk.shared = a.teams * kernels.team_bytes;
   walk.threads = 32 * kNlmTeam * a.teams;
-  const int passes = kNlmPasses / a.parts;
+  const int passes = kNlmPasses / a.parts, walks = a.parts * a.strips;
+  const int at_once = limits.multiprocessors * a.teams;
   const double row_pairs = 1.0 * a.strip_step * passes * kNlmTeam * kNlmRowSide * a.teams;
-  a.block_rows = choose_block_rows(a, height, limits.multiprocessors * a.teams, row_pairs);
-  a.units = a.parts * a.strips * ceil_div(height, a.block_rows);
+  const double pairs = 1.0 * walks * a.line() * row_pairs;
+  const int waves = std::max(1, static_cast<int>(std::ceil(pairs / at_once / kLaunchPairs)));
+  a.units = std::min(walks * height, waves * at_once);
   walk.blocks = ceil_div(a.units, a.teams);
-  walk.at_once = blocks_at_once(a.block_rows * row_pairs, limits.multiprocessors);
+  walk.at_once = blocks_at_once(pairs / a.units, limits.multiprocessors);
   return walk;
 }
 
@@ -335,7 +337,6 @@ WalkPlan plan_rows(const NlmRows& kernels, NlmArgs& a) {
 void run_walk(const MethodJob& job, NlmArgs a, const ProgressSpan& progress) {
   const NlmRows rows = a.by_rows() ? rows_for(a, job.source.channels) : NlmRows{};
   const WalkPlan walk = a.by_rows() ? plan_rows(rows, a) : plan_walk(job, a);
-  checkpoint(job, progress.from);
   nlm_prepare(a, job.stream);
   launch_in_bands(job, {walk.blocks, walk.at_once, progress}, [&](const Band& band) {
     a.first_block = band.first;

@@ -311,57 +311,59 @@ __global__ void __launch_bounds__(32 * kNlmTeam * kNlmTeams, 1) nlm_rows_kernel(
   const int warp = __shfl_sync(kAllLanes, threadIdx.x / 32, 0), team = warp / kNlmTeam;
   const int unit = (a.first_block + blockIdx.x) * a.teams + team;
   if (unit >= a.units) return;
-  const int part = unit % a.parts, band = unit / a.parts / a.strips;
-  const int first_row = band * a.block_rows;
   const int patch = kPatch > 0 ? kPatch : a.plan.patch;
   void* const own_memory = reinterpret_cast<char*>(memory) + team * Shared::bytes(patch);
-  const int passes = kNlmPasses / a.parts;
-  for (int pass = part * passes; pass < (part + 1) * passes; ++pass) {
-    const Walk walk{a,
-                    Shared(own_memory, patch),
-                    team,
-                    warp - team * kNlmTeam,
-                    static_cast<int>(threadIdx.x & 31),
-                    unit / a.parts % a.strips,
-                    first_row,
-                    min(a.block_rows, a.target.rect.height - first_row),
-                    pass};
-    walk.run();
+  const int line = a.line(), end = a.first_of(unit + 1);
+  for (int at = a.first_of(unit); at < end;) {
+    const int walk_of = at / line, first_row = at - walk_of * line;
+    const int rows = min(end - at, a.target.rect.height - first_row);
+    at = first_row + rows < a.target.rect.height ? end : (walk_of + 1) * line;
+    if (rows <= 0) continue;
+    const int part = walk_of % a.parts, passes = kNlmPasses / a.parts;
+    for (int pass = part * passes; pass < (part + 1) * passes; ++pass) {
+      const Walk walk{a,
+                      Shared(own_memory, patch),
+                      team,
+                      warp - team * kNlmTeam,
+                      static_cast<int>(threadIdx.x & 31),
+                      walk_of / a.parts,
+                      first_row,
+                      rows,
+                      pass};
+      walk.run();
+    }
   }
 }
 
-// Where every pass left sums of its own: a warp adds those of a strip's row, a quad a lane.
+// Where every pass left sums of its own: a thread adds those of two neighbouring pixels.
 constexpr int kAddRows = 4;  // of a block
 template <int kChannels, int kWeights, int kSummed>
-__global__ void __launch_bounds__(32 * kAddRows) nlm_add_passes_kernel(const NlmArgs a) {
+__global__ void __launch_bounds__(kNlmColumns / 2 * kAddRows)
+    nlm_add_passes_kernel(const NlmArgs a) {
   constexpr int kComponents = kSummed + 2 * kWeights;
-  const int first = 4 * threadIdx.x, strip = blockIdx.x, y = blockIdx.y * kAddRows + threadIdx.y;
+  using Value = typename NlmValue<kSummed>::Type;
+  const int first = 2 * threadIdx.x, strip = blockIdx.x, y = blockIdx.y * kAddRows + threadIdx.y;
   if (first < a.lead || first >= kNlmColumns - a.lead || y >= a.target.rect.height) return;
-  float sum[kComponents][4] = {};
+  const Value* const values = static_cast<const Value*>(a.values) +
+                              static_cast<size_t>(y + kNlmRowRadius + a.low) * a.pitch +
+                              strip * a.strip_step + kNlmRowRadius + first;
+  const Value value[2] = {values[0], values[1]}, anchor = values[-(first & 2)];
+  float sum[2][kComponents] = {};
 #pragma unroll
   for (int pass = 0; pass < kNlmPasses; ++pass) {
     const float* const stored = nlm_row_sums<kComponents>(a, pass, y, strip) + first;
 #pragma unroll
     for (int c = 0; c < kComponents; ++c) {
-      const float4 of_pass = *reinterpret_cast<const float4*>(stored + c * kNlmColumns);
-      const float x[4] = {of_pass.x, of_pass.y, of_pass.z, of_pass.w};
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        sum[c][i] = add_component<kSummed, kWeights>(c, sum[c][i], x[i]);
-      }
+      const float2 of_pass = __ldcs(reinterpret_cast<const float2*>(stored + c * kNlmColumns));
+      sum[0][c] = add_component<kSummed, kWeights>(c, sum[0][c], of_pass.x);
+      sum[1][c] = add_component<kSummed, kWeights>(c, sum[1][c], of_pass.y);
     }
   }
-  const auto* values = static_cast<const typename NlmValue<kSummed>::Type*>(a.values) +
-                       static_cast<size_t>(y + kNlmRowRadius + a.low) * a.pitch +
-                       strip * a.strip_step + kNlmRowRadius + first;
-  float one[kComponents];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 2; ++i) {
     const int x = a.x0 + kNlmRowRadius + strip * a.strip_step + first + i - a.target.rect.x;
     if (x < 0 || x >= a.target.rect.width) continue;
-#pragma unroll
-    for (int c = 0; c < kComponents; ++c) one[c] = sum[c][i];
-    finish_pixel<kChannels, kWeights, kSummed>(a, x, y, one, values[i], values[0]);
+    finish_pixel<kChannels, kWeights, kSummed>(a, x, y, sum[i], value[i], anchor);
   }
 }
 
@@ -369,7 +371,7 @@ template <int kChannels, int kWeights, int kSummed>
 void nlm_add_passes(const NlmArgs& a, cudaStream_t stream) {
   const dim3 blocks(a.strips, (a.target.rect.height + kAddRows - 1) / kAddRows);
   launch("Non-Local Means, sums", nlm_add_passes_kernel<kChannels, kWeights, kSummed>,
-         {blocks, dim3(32, kAddRows), 0, stream}, a);
+         {blocks, dim3(kNlmColumns / 2, kAddRows), 0, stream}, a);
 }
 
 template <int kChannels, int kWeights, int kSummed>
