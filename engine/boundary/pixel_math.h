@@ -92,17 +92,17 @@ GRAINLESS_HD float unbent(const ToneBend& bend, float value) {
   return static_cast<float>(i) * kBendStep + (value - bend.to[i]) * slope;
 }
 
-// A denoised colour value, as it was before noise at black was cut off.
-GRAINLESS_HD float unlifted(const BlackLift& lift, float value) {
-  if (!(value > 0 && value < kLiftSegments * lift.step)) return value;
-  const float at = value / lift.step;
+// A denoised colour value, as it was before its noise was cut off.
+GRAINLESS_HD float unclipped(const ClipCurve& curve, float value) {
+  if (!(value > 0 && value < kClipSegments * curve.step)) return value;
+  const float at = value / curve.step;
   const auto i = static_cast<int32_t>(at);
-  return lift.to[i] + (at - static_cast<float>(i)) * (lift.to[i + 1] - lift.to[i]);
+  return curve.to[i] + (at - static_cast<float>(i)) * (curve.to[i + 1] - curve.to[i]);
 }
 
 // Of a result.
 GRAINLESS_HD float bent_back(const ToneBend& bend, float value) {
-  return unlifted(bend.lift, unbent(bend, value));
+  return unclipped(bend.clip, unbent(bend, value));
 }
 
 inline GainField field_of(const CornerGain& gain, int32_t width, int32_t height) {

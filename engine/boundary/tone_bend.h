@@ -7,15 +7,15 @@ namespace grainless {
 
 inline constexpr int32_t kBendSegments = 32;
 
-inline constexpr int32_t kLiftSegments = 32;
+inline constexpr int32_t kClipSegments = 32;
 
-// Noise that is cut off at black lifts the mean of dark tones, and filters find means: a denoised
-// black is grey. This leads back: piecewise linear, monotone, from 0 on; values from
-// kLiftSegments * step on stay (clipped noise: Foi 2009, for Gaussian noise in the encoding's
-// values; black_lift.h has noise in linear light, too).
-struct BlackLift {
-  float step = 0;                    // 0: nothing is lifted. In 8-bit steps
-  float to[kLiftSegments + 1] = {};  // what the value i * step was before it was cut off
+// Noise that is cut off at black and white moves the mean of dark and bright tones inwards, and
+// filters find means: a denoised black or white is grey. This leads back: piecewise linear,
+// monotone, of values above 0; those from kClipSegments * step on stay (clipped noise: Foi 2009,
+// for Gaussian noise in the encoding's values; clip_curve.h has noise in linear light, too).
+struct ClipCurve {
+  float step = 0;                    // 0: nothing is led back. In 8-bit steps
+  float to[kClipSegments + 1] = {};  // what the value i * step was before it was cut off
 };
 
 // A camera's noise is stronger in some tones than in others; the methods expect the same sigma
@@ -28,7 +28,7 @@ struct ToneBend {
   // the last slope go on.
   float to[kBendSegments + 1] = {};
   // Of results. Of noise that is even it needs no bend, and a plan bends by nothing (make_plan()).
-  BlackLift lift;
+  ClipCurve clip;
 };
 
 }  // namespace grainless

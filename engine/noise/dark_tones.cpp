@@ -11,6 +11,7 @@ namespace grainless {
 namespace {
 
 constexpr double kBlack = 2e-3;  // steps; planes are not exact to the last bits
+constexpr double kWhite = 255;
 constexpr double kHalfPixels = kDarkSide * kDarkSide / 2;
 
 // A half of a block where the other half has a certain tone.
@@ -55,7 +56,8 @@ void add_block(const Block& block, Tones& tones) {
   }
 }
 
-void add_block(const SampleTile& tile, int32_t x, int32_t y, int32_t channels, Tones& tones) {
+void add_block(const SampleTile& tile, int32_t x, int32_t y, int32_t channels, End from,
+               Tones& tones) {
   Block blocks[kMaxChannels];
   const auto& plane = tile.plane[0];
   for (int32_t j = y; j < y + kDarkSide; ++j) {
@@ -64,7 +66,10 @@ void add_block(const SampleTile& tile, int32_t x, int32_t y, int32_t channels, T
       Rgb rgb{plane[0][at], 0, 0};
       if (channels == 3) rgb = rgb_from_yuv({plane[0][at], plane[1][at], plane[2][at]});
       const float values[] = {rgb.r, rgb.g, rgb.b};
-      for (int32_t c = 0; c < channels; ++c) blocks[c].add((i + j) % 2, double{values[c]});
+      for (int32_t c = 0; c < channels; ++c) {
+        const double value = values[c];
+        blocks[c].add((i + j) % 2, from == End::kBlack ? value : kWhite - value);
+      }
     }
   }
   for (int32_t c = 0; c < channels; ++c) add_block(blocks[c], tones);
@@ -87,14 +92,14 @@ DarkTone calmest(std::vector<Half>& halves) {
 
 }  // namespace
 
-DarkTones measure_dark_tones(std::span<const Sample> samples) {
+DarkTones measure_dark_tones(std::span<const Sample> samples, End from) {
   Tones tones;
   for (const Sample& sample : samples) {
     for (const SampleTile& tile : sample.tiles) {
       for (int32_t y = 0; y + kDarkSide <= tile.height; y += kDarkSide) {
         for (int32_t x = 0; x + kDarkSide <= tile.width; x += kDarkSide) {
           if (count_state(tile, x, y, kDarkSide, kInvalid) > 0) continue;
-          add_block(tile, x, y, sample.channels, tones);
+          add_block(tile, x, y, sample.channels, from, tones);
         }
       }
     }

@@ -24,7 +24,9 @@ struct DarkTone {
 };
 using DarkTones = std::array<DarkTone, kDarkTones>;
 
-// All colours of all samples together.
-DarkTones measure_dark_tones(std::span<const Sample> samples);
+enum class End { kBlack, kWhite };
+
+// All colours of all samples together. From white: of what they lack to white.
+DarkTones measure_dark_tones(std::span<const Sample> samples, End from = End::kBlack);
 
 }  // namespace grainless

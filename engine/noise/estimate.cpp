@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "black_lift.h"
+#include "clip_curve.h"
 #include "coarse.h"
 #include "flat_blocks.h"
 #include "graphic.h"
@@ -525,11 +525,11 @@ PictureNoise estimate_even_noise(Sample sample, const PictureRange& range, Noise
   if (noise.confidence != Confidence::kMeasured || !range.is_usual()) return noise;
   const ToneProfile profile = measure_profile(sample, pool);
   if (!is_sure(profile, noise)) {
-    if (surely_white(noise)) noise.bend.lift = measure_even_lift(sample, colour_sigma(noise));
+    if (surely_white(noise)) noise.bend.clip = measure_even_clip(sample, colour_sigma(noise));
     return noise;
   }
   ToneBend bend = bend_of(profile, trusted_share(noise));
-  bend.lift = measure_lift({&sample, 1}, bend);
+  bend.clip = measure_sensor_clip({&sample, 1}, bend);
   PictureNoise even;
   const bool agrees = estimate_bent_noise(
       profile, bend, std::move(sample), noise, kind, pool,

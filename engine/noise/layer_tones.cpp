@@ -114,7 +114,7 @@ NoiseModel noise_alone(const NoiseModel& noise) {
   const EvenNoise& even = noise.stack.alone;
   NoiseModel alone = noise;
   alone.bend = even.bend;
-  alone.bend.lift = noise.stack.lift;
+  alone.bend.clip = noise.stack.clip;
   alone.stack.unevenness = 1;
   for (int32_t c = 0; c < noise.channels; ++c) {
     for (int32_t l = 0; l < noise.levels; ++l) alone.sigma[l][c] = even.sigma[l][c];
@@ -209,7 +209,7 @@ NoiseModel evened_noise(const NoiseModel& noise) {
   double scale = 0;
   NoiseModel even = noise;
   even.bend = bend_with(slope, scale);
-  even.bend.lift = noise.stack.lift;
+  even.bend.clip = noise.stack.clip;
   even.stack.unevenness = 1;
   for (int32_t l = 0; l < even.levels; ++l) {
     for (int32_t c = 0; c < even.channels; ++c) even.sigma[l][c] *= static_cast<float>(scale);

@@ -74,7 +74,7 @@ struct StackNoise {
   float unevenness = 1;
   int32_t told_tones = 0;      // how many of them are known; where none is, all are 1
   bool doubted_tones = false;  // their evidence is weaker than a sure curve of each layer
-  BlackLift lift;              // of the curve that tones or `alone` give (evened_noise())
+  ClipCurve clip;              // of the curve that tones or `alone` give (evened_noise())
   // The same as `tones` for comparing layers: from what has not moved, or from what each layer
   // surely shows.
   float layer_tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};

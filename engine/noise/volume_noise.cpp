@@ -5,8 +5,8 @@
 #include <cmath>
 #include <iterator>
 
-#include "black_lift.h"
 #include "calm_layers.h"
+#include "clip_curve.h"
 #include "corner_gain.h"
 #include "engine/boundary/pixel_math.h"
 #include "estimate.h"
@@ -269,7 +269,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
   measure_layers(samples,
                  {speaks ? &witness : nullptr, mostly ? &of_most : nullptr, most_hidden(sure)},
                  pool, callbacks, mean);
-  mean.stack.lift = measure_lift(samples, {});
+  mean.stack.clip = measure_sensor_clip(samples, {});
   std::vector<MeasuredLayer> measured_alone;
   for (size_t i = 0; i < found.size(); ++i) {
     measured_alone.push_back({found[i], std::move(samples[i])});

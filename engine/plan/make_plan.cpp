@@ -88,17 +88,21 @@ ValueRange valid_before(const ToneBend& bend, const ValueRange& valid, bool usua
   return {std::max(valid.low, before.low), std::min(valid.high, before.high)};
 }
 
-// As much of it as noise is removed in dark tones: what stays noisy keeps its mean.
-BlackLift lift_for(const Params& params, int32_t channels, const BlackLift& lift) {
+// As much of it as noise is removed in dark tones, and in bright ones: what stays noisy keeps its
+// mean.
+ClipCurve clip_for(const Params& params, int32_t channels, const ClipCurve& curve) {
+  constexpr double kMiddle = 127.5;
   const double chroma = channels == 3 ? params.chroma : params.luma;
-  const double least = std::min({params.luma, chroma, params.shadows}) / 100;
-  const double removed = params.strength / 100 * least * (1 - params.detail / 100);
-  const double share = std::min(1.0, removed);
-  if (share == 0) return {};
-  BlackLift result = lift;
-  for (int32_t i = 0; i <= kLiftSegments; ++i) {
-    const double tone = i * double{lift.step};
-    result.to[i] = static_cast<float>(tone + share * (lift.to[i] - tone));
+  const auto removed = [&](double share) {
+    const double least = std::min({params.luma, chroma, share}) / 100;
+    return std::min(1.0, params.strength / 100 * least * (1 - params.detail / 100));
+  };
+  const double dark = removed(params.shadows), bright = removed(params.highlights);
+  if (dark == 0 && bright == 0) return {};
+  ClipCurve result = curve;
+  for (int32_t i = 0; i <= kClipSegments; ++i) {
+    const double tone = i * double{curve.step}, share = tone < kMiddle ? dark : bright;
+    result.to[i] = static_cast<float>(tone + share * (curve.to[i] - tone));
   }
   return result;
 }
@@ -147,10 +151,10 @@ Plan make_plan(const Params& params, PixelFormat format, const PictureNoise& mea
   plan.format = format;
   plan.channels = format.colours();
   plan.corners = noise.corners;
-  const BlackLift lift = lift_for(params, plan.channels, noise.bend.lift);
-  const bool bends = plan.corners.enabled != 0 || lift.step > 0;
+  const ClipCurve clip = clip_for(params, plan.channels, noise.bend.clip);
+  const bool bends = plan.corners.enabled != 0 || clip.step > 0;
   set_bend(plan, bends ? enabled_bend(noise.bend) : noise.bend, noise.range);
-  plan.bend.lift = lift;
+  plan.bend.clip = clip;
   plan.impulse = impulse_rule(params, noise);
   plan.detail = static_cast<float>(params.detail / 100);
   plan.level_count = level_count(params, noise);

@@ -308,20 +308,35 @@ TEST_P(Contract, TheSameBitsAgainAndInPieces) {
   EXPECT_EQ(pieces.bytes, whole.bytes);
 }
 
-// Colours that are bent, so that a camera's noise is even, and pixels that no patch may see.
+// Colours that are bent, so that a camera's noise is even, or whose noise was cut off at both ends,
+// and pixels that no patch may see.
+NoiseModel bent_noise(int32_t channels) {
+  NoiseModel model = white_noise(channels, 15);
+  model.bend.enabled = 1;
+  for (int32_t i = 0; i <= kBendSegments; ++i) {
+    model.bend.to[i] = static_cast<float>(255 * std::pow(1.0 * i / kBendSegments, 1.4));
+  }
+  model.bend.clip.step = 2;
+  for (int32_t i = 0; i <= kClipSegments; ++i) {
+    model.bend.clip.to[i] = static_cast<float>(i < 8 ? 0.125 * i * i : 2 * i);
+  }
+  return model;
+}
+
+NoiseModel cut_off_noise(int32_t channels) {
+  NoiseModel model = white_noise(channels, 15);
+  constexpr float kStep = 8.5f, kLast = kClipSegments * kStep;
+  model.bend.clip.step = kStep;
+  for (int32_t i = 0; i <= kClipSegments; ++i) {
+    const float value = static_cast<float>(i) * kStep;
+    model.bend.clip.to[i] = std::min(1.2f * value - 8, kLast);
+  }
+  model.bend.clip.to[kClipSegments] = kLast;
+  return model;
+}
+
 TEST(ContractBend, AgreesWithTheCpu) {
   Engine engine({g_module_dir, 2});
-  NoiseModel noise[] = {white_noise(1, 15), white_noise(3, 15)};
-  for (NoiseModel& model : noise) {
-    model.bend.enabled = 1;
-    for (int32_t i = 0; i <= kBendSegments; ++i) {
-      model.bend.to[i] = static_cast<float>(255 * std::pow(1.0 * i / kBendSegments, 1.4));
-    }
-    model.bend.lift.step = 2;
-    for (int32_t i = 0; i <= kLiftSegments; ++i) {
-      model.bend.lift.to[i] = static_cast<float>(i < 8 ? 0.125 * i * i : 2 * i);
-    }
-  }
   for (const MethodRow& row : method_rows()) {
     for (const PixelFormat format :
          {PixelFormat{Component::kU8, 3}, {Component::kHalf, 1}, {Component::kFloat, 4}}) {
@@ -329,23 +344,26 @@ TEST(ContractBend, AgreesWithTheCpu) {
       if (format.component != Component::kU8) {
         image.set(30, 20, 0, std::numeric_limits<float>::quiet_NaN());
       }
-      const auto result_on = [&](const std::string& device) {
-        TestImage result(format, image.width, image.height);
-        Params params;
-        params.method = static_cast<int32_t>(row.method);
-        params.auto_sigma = false;
-        params.device = device;
-        Report report;
-        const Status status = engine.denoise(params, noise[format.colours() / 2], image.view(),
-                                             result.target(), {}, report);
-        EXPECT_TRUE(status.ok()) << status.message();
-        EXPECT_TRUE(report.fallbacks.empty());
-        result.set(30, 20, 0, 0);
-        return result;
-      };
-      const TestImage here = result_on(g_device), cpu = result_on("cpu");
-      EXPECT_GE(test::psnr(here, cpu), 80.0) << row.choice.id;
-      EXPECT_LE(test::largest_difference(here, cpu), 1.0f) << row.choice.id;
+      for (const NoiseModel& noise :
+           {bent_noise(format.colours()), cut_off_noise(format.colours())}) {
+        const auto result_on = [&](const std::string& device) {
+          TestImage result(format, image.width, image.height);
+          Params params;
+          params.method = static_cast<int32_t>(row.method);
+          params.auto_sigma = false;
+          params.device = device;
+          Report report;
+          const Status status =
+              engine.denoise(params, noise, image.view(), result.target(), {}, report);
+          EXPECT_TRUE(status.ok()) << status.message();
+          EXPECT_TRUE(report.fallbacks.empty());
+          result.set(30, 20, 0, 0);
+          return result;
+        };
+        const TestImage here = result_on(g_device), cpu = result_on("cpu");
+        EXPECT_GE(test::psnr(here, cpu), 80.0) << row.choice.id;
+        EXPECT_LE(test::largest_difference(here, cpu), 1.0f) << row.choice.id;
+      }
     }
   }
 }

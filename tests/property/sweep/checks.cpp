@@ -321,9 +321,9 @@ class Checker {
       most = std::max(most, bend.to[i + 1] - bend.to[i]);
     }
     double steepest = 1;
-    for (int32_t i = 0; i < kLiftSegments && bend.lift.step > 0; ++i) {
-      const float rise = bend.lift.to[i + 1] - bend.lift.to[i];
-      steepest = std::max(steepest, double{rise / bend.lift.step});
+    for (int32_t i = 0; i < kClipSegments && bend.clip.step > 0; ++i) {
+      const float rise = bend.clip.to[i + 1] - bend.clip.to[i];
+      steepest = std::max(steepest, double{rise / bend.clip.step});
     }
     const double corners = double{in_corners(noise_)};
     return double{most / least} * steepest * std::max(corners, 1 / corners);
@@ -474,7 +474,7 @@ class Checker {
   float led_back(float value, float gain) const {
     const bool bends = volume() ? fuses_stack(params_, noise_) : !changes_nothing(params_, noise_);
     const ToneBend bend = make_plan(params_, draw_.format, noise_).bend;
-    return bend.enabled && bends ? gain * unlifted(bend.lift, value / gain) : value;
+    return bend.enabled && bends ? gain * unclipped(bend.clip, value / gain) : value;
   }
 
   void check_constant() {

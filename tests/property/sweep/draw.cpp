@@ -481,6 +481,22 @@ CornerGain noise_corners(int32_t corners) {
   return {1, 0.25f * all, 0.75f * all};
 }
 
+// Leads up to `most` steps and, beyond white, some more.
+ClipCurve both_ends(float most) {
+  constexpr float kWhite = 255, kStep = kWhite / (kClipSegments - 2), kReach = 64;
+  const auto change = [&](float to_end) {
+    const float share = std::max(0.0f, 1 - to_end / kReach);
+    return most * share * share;
+  };
+  ClipCurve curve{.step = kStep};
+  for (int32_t i = 0; i < kClipSegments; ++i) {
+    const float value = static_cast<float>(i) * kStep;
+    curve.to[i] = std::min(value - change(value) + change(kWhite - value), kWhite + kStep);
+  }
+  curve.to[kClipSegments] = kClipSegments * kStep;
+  return curve;
+}
+
 ToneBend noise_bend(int32_t bend) {
   if (bend == 0) return {};
   ToneProfile profile;
@@ -489,14 +505,14 @@ ToneBend noise_bend(int32_t bend) {
   }
   ToneBend result = bend_of(profile, 0.01 * bend);
   if (bend % 2 != 0) return result;
-  result.lift.step = 0.01f * static_cast<float>(bend);
-  for (int32_t i = 0; i <= kLiftSegments; ++i) {
-    const auto share = static_cast<float>(i) / kLiftSegments;
-    result.lift.to[i] = static_cast<float>(i) * result.lift.step * share;
+  result.clip.step = 0.01f * static_cast<float>(bend);
+  for (int32_t i = 0; i <= kClipSegments; ++i) {
+    const auto share = static_cast<float>(i) / kClipSegments;
+    result.clip.to[i] = static_cast<float>(i) * result.clip.step * share;
   }
   if (bend % 4 != 0) return result;
-  ToneBend even;  // noise that needs no bend, cut off at black
-  even.lift = result.lift;
+  ToneBend even;  // noise that needs no bend, cut off at black or at both ends
+  even.clip = bend % 8 != 0 ? result.clip : both_ends(0.08f * static_cast<float>(bend));
   return even;
 }
 

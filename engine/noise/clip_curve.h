@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much clipped noise lifts the tones next to black, where a picture shows it.
+// How far clipped noise has moved the tones next to black and white, where a picture shows it.
 #pragma once
 
 #include <span>
@@ -16,14 +16,15 @@ namespace grainless {
 // the tones themselves is the expected one of the scene's tones that a filter's result may come
 // from, by how often each is in the picture.
 //
-// No lift (step 0) where too few blocks show it, where it is less than a step, or where such noise
+// Nothing (step 0) where too few blocks show it, where it is less than a step, or where such noise
 // does not explain it: letterboxes and cut-outs, blacks of other makes. `samples` are of one
 // picture, or of frames of one scene; `bend` is what its filter will work in.
-BlackLift measure_lift(std::span<const Sample> samples, const ToneBend& bend);
+ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& bend);
 
 // The same of even noise, which was added to the tones themselves before they were cut off: the
-// inverse of the mean of max(0, x + noise) (Foi 2009). `sigma` is its deviation in each colour, in
-// steps, as measured; what dark tones show may ask for a tenth more or less.
-BlackLift measure_even_lift(const Sample& sample, double sigma);
+// inverse of the mean of max(0, x + noise) (Foi 2009), at black, white or both. `sigma` is its
+// deviation in each colour, in steps, as measured; what the tones show may ask for a tenth more or
+// less.
+ClipCurve measure_even_clip(const Sample& sample, double sigma);
 
 }  // namespace grainless

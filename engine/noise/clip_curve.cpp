@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "black_lift.h"
+#include "clip_curve.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "dark_tones.h"
@@ -12,19 +13,24 @@ namespace grainless {
 namespace {
 
 constexpr int32_t kSensorTones = 48;
+constexpr double kWhite = 255;
 
 // Where the noise was added: to linear light, or to the tones themselves.
 enum class Values { kLinear, kTones };
 
-// Values 0..1: the deviation at x is sqrt(read^2 + shot * x).
+// Values 0..1: the deviation at x is sqrt(read^2 + shot * x). What is below `cut` comes out as
+// black.
 struct CutNoise {
   Values values;
   double read, shot;
+  double cut = 0;
 
-  // Of the x that is z deviations.
+  // Of the x that is z deviations from the cut.
   double deviation(double z) const {
     return 0.5 * (shot * z + std::sqrt(shot * shot * z * z + 4 * read * read));
   }
+  // That x with n deviations of noise.
+  double value(double z, double n) const { return cut + deviation(z) * (z + n); }
   // 0..255.
   double tone(double value) const {
     const double x = std::clamp(value, 0.0, 1.0);
@@ -39,9 +45,8 @@ struct CutNoise {
 template <typename Take>
 void for_noisy_tones(const CutNoise& noise, double z, const Take& take) {
   constexpr double kStep = 0.25, kMost = 4;
-  const double deviation = noise.deviation(z);
   for (double n = -kMost; n <= kMost; n += kStep) {
-    take(noise.tone(deviation * (z + n)), std::exp(-0.5 * n * n));
+    take(noise.tone(noise.value(z, n)), std::exp(-0.5 * n * n));
   }
 }
 
@@ -69,12 +74,13 @@ struct Witness {
   double mean, z, weight;
 };
 
-std::vector<Witness> witnesses_of(std::span<const DarkTone> tones) {
+// `most`: of a tone's values are black.
+std::vector<Witness> witnesses_of(std::span<const DarkTone> tones, double most) {
   constexpr int64_t kFewest = 12, kEnough = 200;
-  constexpr double kLeast = 0.05, kMost = 0.5;  // of a tone's values are black
+  constexpr double kLeast = 0.05;
   std::vector<Witness> witnesses;
   for (const DarkTone& tone : tones) {
-    if (tone.halves < kFewest || tone.zeros < kLeast || tone.zeros > kMost) continue;
+    if (tone.halves < kFewest || tone.zeros < kLeast || tone.zeros > most) continue;
     const auto weight = static_cast<double>(std::min(tone.halves, kEnough));
     witnesses.push_back({tone.mean, exceeded_by(tone.zeros), weight});
   }
@@ -89,16 +95,25 @@ bool are_enough(const std::vector<Witness>& witnesses) {
   return witnesses.size() >= kFewestTones && halves >= kFewestHalves;
 }
 
-// The root of the witnesses' weighted mean squared relative error.
-double error_of(const CutNoise& noise, const std::vector<Witness>& witnesses) {
-  double squares = 0, weights = 0;
+// The root of the witnesses' weighted mean squared relative error, of the `share` of them that fits
+// best.
+double error_of(const CutNoise& noise, const std::vector<Witness>& witnesses, double share = 1) {
+  std::vector<std::pair<double, double>> squares;  // with their weights
+  double left = 0;
   for (const Witness& witness : witnesses) {
-    const double mean = noisy_mean(noise, witness.z);
-    const double error = (mean - witness.mean) / witness.mean;
-    squares += witness.weight * error * error;
-    weights += witness.weight;
+    const double error = (noisy_mean(noise, witness.z) - witness.mean) / witness.mean;
+    squares.emplace_back(error * error, witness.weight);
+    left += share * witness.weight;
   }
-  return std::sqrt(squares / weights);
+  if (share < 1) std::sort(squares.begin(), squares.end());
+  double sum = 0, weights = 0;
+  for (const auto& [square, weight] : squares) {
+    const double counted = std::min(weight, left);
+    sum += counted * square;
+    weights += counted;
+    left -= counted;
+  }
+  return std::sqrt(sum / weights);
 }
 
 struct Fit {
@@ -131,15 +146,19 @@ Fit fitted(const std::vector<Witness>& witnesses) {
   return best;
 }
 
-// Noise of a known deviation, to a little.
+// Noise of a known deviation, to a little. Integers of 8 bits are black below half a step. Tones
+// beside a hard edge of what is black anyway show more zeros than their means tell: they are not
+// counted, up to so many.
 Fit fitted_even(double deviation, const std::vector<Witness>& witnesses) {
-  constexpr double kFactor = 1.02;
+  constexpr double kFactor = 1.02, kShare = 0.7;
   constexpr int32_t kSteps = 5;
   Fit best{{}, HUGE_VAL};
-  for (int32_t i = -kSteps; i <= kSteps; ++i) {
-    const CutNoise noise{Values::kTones, deviation * std::pow(kFactor, i), 0};
-    const double error = error_of(noise, witnesses);
-    if (error < best.error) best = {noise, error};
+  for (const double cut : {0.0, 0.5 / kWhite}) {
+    for (int32_t i = -kSteps; i <= kSteps; ++i) {
+      const CutNoise noise{Values::kTones, deviation * std::pow(kFactor, i), 0, cut};
+      const double error = error_of(noise, witnesses, kShare);
+      if (error < best.error) best = {noise, error};
+    }
   }
   return best;
 }
@@ -161,7 +180,7 @@ SceneTone scene_tone(const CutNoise& noise, double z, const ToneBend& bend) {
   const double mean = sum / weights;
   // A filter takes means of bent colours.
   const auto bent_mean = static_cast<float>(bent_sum / weights);
-  return {.clean = noise.tone(z * noise.deviation(z)),
+  return {.clean = noise.tone(noise.value(z, 0)),
           .mean = mean,
           .deviation = std::sqrt(std::max(0.0, squares / weights - mean * mean)),
           .filtered = bend.enabled ? double{unbent(bend, bent_mean)} : mean,
@@ -171,7 +190,7 @@ SceneTone scene_tone(const CutNoise& noise, double z, const ToneBend& bend) {
 std::vector<SceneTone> scene_tones(const CutNoise& noise, const ToneBend& bend) {
   constexpr double kStep = 0.1, kMost = 20;
   std::vector<SceneTone> scene;
-  for (double z = 0; z <= kMost; z += kStep) {
+  for (double z = -noise.cut / noise.deviation(0); z <= kMost; z += kStep) {
     const SceneTone tone = scene_tone(noise, z, bend);
     if (tone.mean > noise.tones()) break;
     scene.push_back(tone);
@@ -236,6 +255,15 @@ double led_back(double value, const std::vector<SceneTone>& scene) {
   return low.clean + part * (high.clean - low.clean);
 }
 
+// Goes on straight below the darkest tone, down to -`most`: few pieces of a curve tell where it
+// bends only as far as it has no corner there.
+double led_on(double value, const std::vector<SceneTone>& scene, double most) {
+  const SceneTone &first = scene[0], &second = scene[1];
+  if (value >= first.filtered) return led_back(value, scene);
+  const double slope = (second.clean - first.clean) / (second.filtered - first.filtered);
+  return std::max(-most, first.clean + (value - first.filtered) * slope);
+}
+
 // From that tone on a filter finds what was there.
 double end_of(const std::vector<SceneTone>& scene) {
   constexpr double kNothing = 0.3;  // steps
@@ -251,27 +279,53 @@ double likely_tone(double value, const std::vector<SceneTone>& scene) {
   return std::min(expected(value, scene), std::max(value, led_back(value, scene)));
 }
 
-// Leads back by tone_of(result).
+// What a result is led back by, less and less towards the scene's end. tone_of(result, scene).
 template <typename ToneOf>
-BlackLift lift_of(const std::vector<SceneTone>& scene, const ToneOf& tone_of) {
-  constexpr int32_t kFade = kLiftSegments / 4;
-  BlackLift lift;
-  lift.step = static_cast<float>(end_of(scene) / kLiftSegments);
-  for (int32_t i = 1; i <= kLiftSegments; ++i) {
-    const double tone = i * double{lift.step};
-    const double fade = std::min(1.0, 1.0 * (kLiftSegments - i) / kFade);
-    const double back = tone + fade * (tone_of(tone, scene) - tone);
-    lift.to[i] = std::max(lift.to[i - 1], static_cast<float>(back));
+double change_of(double value, const std::vector<SceneTone>& scene, const ToneOf& tone_of) {
+  constexpr double kFade = 0.25;
+  const double end = end_of(scene);
+  if (value >= end) return 0;
+  return std::min(1.0, (end - value) / (kFade * end)) * (tone_of(value, scene) - value);
+}
+
+template <typename ToneOf>
+ClipCurve curve_of(const std::vector<SceneTone>& scene, const ToneOf& tone_of) {
+  ClipCurve curve;
+  curve.step = static_cast<float>(end_of(scene) / kClipSegments);
+  for (int32_t i = 1; i <= kClipSegments; ++i) {
+    const double value = i * double{curve.step};
+    const double back = value + change_of(value, scene, tone_of);
+    curve.to[i] = std::max(curve.to[i - 1], static_cast<float>(back));
   }
-  return lift;
+  return curve;
+}
+
+// Leads back at both ends, by pieces that reach from black to beyond white: what is led back
+// further than to black or white is so by less than a piece, and integers clamp it.
+ClipCurve curve_of(const std::vector<SceneTone>& black, const std::vector<SceneTone>& white) {
+  constexpr double kStep = kWhite / (kClipSegments - 2);
+  const auto change = [](double value, const std::vector<SceneTone>& scene) {
+    if (scene.empty() || value <= -kStep) return 0.0;
+    return change_of(value, scene, [](double of, const std::vector<SceneTone>& tones) {
+      return led_on(of, tones, kStep);
+    });
+  };
+  ClipCurve curve;
+  curve.step = static_cast<float>(kStep);
+  for (int32_t i = 0; i <= kClipSegments; ++i) {
+    const double value = i * kStep;
+    const double back = value + change(value, black) - change(kWhite - value, white);
+    curve.to[i] = static_cast<float>(i > 0 ? std::max(double{curve.to[i - 1]}, back) : back);
+  }
+  return curve;
 }
 
 // None where too few blocks show it, or the noise that `to_fit` finds does not explain them.
 template <typename ToFit>
-std::vector<SceneTone> shown_tones(std::span<const DarkTone> dark, const ToneBend& bend,
-                                   const ToFit& to_fit) {
+std::vector<SceneTone> shown_tones(std::span<const DarkTone> dark, double most_zeros,
+                                   const ToneBend& bend, const ToFit& to_fit) {
   constexpr double kMostError = 0.045, kLeastLift = 1;
-  const std::vector<Witness> witnesses = witnesses_of(dark);
+  const std::vector<Witness> witnesses = witnesses_of(dark, most_zeros);
   if (!are_enough(witnesses)) return {};
   const Fit fit = to_fit(witnesses);
   if (fit.error > kMostError) return {};
@@ -282,21 +336,28 @@ std::vector<SceneTone> shown_tones(std::span<const DarkTone> dark, const ToneBen
 
 }  // namespace
 
-BlackLift measure_lift(std::span<const Sample> samples, const ToneBend& bend) {
+ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& bend) {
   const DarkTones tones = measure_dark_tones(samples);
   const std::span<const DarkTone> dark = std::span(tones).first(kSensorTones);
-  std::vector<SceneTone> scene = shown_tones(dark, bend, fitted);
+  constexpr double kMostZeros = 0.5;
+  std::vector<SceneTone> scene = shown_tones(dark, kMostZeros, bend, fitted);
   if (scene.empty()) return {};
   weigh(dark, scene);
-  return lift_of(scene, likely_tone);
+  return curve_of(scene, likely_tone);
 }
 
-BlackLift measure_even_lift(const Sample& sample, double sigma) {
-  const DarkTones dark = measure_dark_tones({&sample, 1});
-  const std::vector<SceneTone> scene = shown_tones(
-      dark, {},
-      [&](const std::vector<Witness>& witnesses) { return fitted_even(sigma / 255, witnesses); });
-  return scene.empty() ? BlackLift{} : lift_of(scene, led_back);
+ClipCurve measure_even_clip(const Sample& sample, double sigma) {
+  // Half of black itself is cut off, and of 8-bit integers what is rounded to it.
+  constexpr double kMostZeros = 0.58;
+  const auto scene_from = [&](End end) {
+    const DarkTones dark = measure_dark_tones({&sample, 1}, end);
+    return shown_tones(dark, kMostZeros, {}, [&](const std::vector<Witness>& witnesses) {
+      return fitted_even(sigma / kWhite, witnesses);
+    });
+  };
+  const std::vector<SceneTone> black = scene_from(End::kBlack), white = scene_from(End::kWhite);
+  if (!white.empty()) return curve_of(black, white);
+  return black.empty() ? ClipCurve{} : curve_of(black, led_back);
 }
 
 }  // namespace grainless
