@@ -173,6 +173,8 @@ Status Engine::volume_noise(const Params& params, int32_t count,
     noise = estimate_volume_noise(measured, all, static_cast<NoiseKind>(params.noise), impl_->pool,
                                   part_of(callbacks, 0, kEstimated));
     noise.range = picture_range(measured);
+    // What is tried is compared with layers as they are.
+    const ClipCurve clip = std::exchange(noise.stack.even_clip, {});
     if (all && follows_motion(noise)) {
       register_layers(measured, impl_->pool, part_of(callbacks, kEstimated, kRegistered), noise);
     }
@@ -185,6 +187,7 @@ Status Engine::volume_noise(const Params& params, int32_t count,
       try_ways(measured, all, impl_->pool, part_of(callbacks, kShared, kTried),
                impl_->volumes_on_the_processor(), noise);
     }
+    if (noise.range.is_usual()) noise.stack.even_clip = clip;
     // A sigma that is given is all layers'.
     if (all && params.auto_sigma) {
       const auto measure = [&](const ConstImage& layer) {

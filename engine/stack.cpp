@@ -12,6 +12,7 @@
 #include "engine/cpu/frame/rows.h"
 #include "engine/cpu/volume/fusion.h"
 #include "engine/plan/make_plan.h"
+#include "engine/plan/toned_noise.h"
 #include "float_picture.h"
 
 namespace grainless {
@@ -62,6 +63,7 @@ class Layer {
   Planes filtered(double count, const FloatPicture& mean, const Rect& rect,
                   const Callbacks& callbacks, const RunPicture& run) const;
   void lead_back(double count, const FloatPicture& mean, Planes& filtered) const;
+  void set_clip(Plan& plan) const;
   void mix(int32_t run, const Planes& planes, CellMask& needed);
 
   const StackPlan& stack_;
@@ -179,6 +181,15 @@ void Layer::run_alone(const PictureNoise& noise, float detail, const Callbacks& 
   run(plan, own_, target_, callbacks);
 }
 
+void Layer::set_clip(Plan& plan) const {
+  Params params = stack_.params;
+  params.detail = 100 * plan.detail;
+  const ClipCurve clip = clip_for(params, plan.channels, stack_.noise.stack.even_clip);
+  if (clip.step <= 0) return;
+  plan.bend = enabled_bend(plan.bend);
+  plan.bend.clip = clip;
+}
+
 void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run) {
   if (const PictureNoise* lone = lone_noise(stack_.noise, z_, source_.count)) {
     return run_alone(*lone, detail, callbacks, run);
@@ -217,6 +228,7 @@ void Layer::run(float detail, const Callbacks& callbacks, const RunPicture& run)
   }
   Plan plan = layer_pixels(stack_.fusion, own_.format);
   plan.detail = detail;
+  set_clip(plan);
   const AbiTile tile = tile_of(own_, target_);
   const Planes own = planes_from_pixels(plan, tile, target_.rect, pool_);
   pixels_from_planes(plan, tile, own, result_, pool_);

@@ -346,11 +346,11 @@ ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& b
   return curve_of(scene, likely_tone);
 }
 
-ClipCurve measure_even_clip(const Sample& sample, double sigma) {
+ClipCurve measure_even_clip(std::span<const Sample> samples, double sigma) {
   // Half of black itself is cut off, and of 8-bit integers what is rounded to it.
   constexpr double kMostZeros = 0.58;
   const auto scene_from = [&](End end) {
-    const DarkTones dark = measure_dark_tones({&sample, 1}, end);
+    const DarkTones dark = measure_dark_tones(samples, end);
     return shown_tones(dark, kMostZeros, {}, [&](const std::vector<Witness>& witnesses) {
       return fitted_even(sigma / kWhite, witnesses);
     });

@@ -25,6 +25,6 @@ ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& b
 // inverse of the mean of max(0, x + noise) (Foi 2009), at black, white or both. `sigma` is its
 // deviation in each colour, in steps, as measured; what the tones show may ask for a tenth more or
 // less.
-ClipCurve measure_even_clip(const Sample& sample, double sigma);
+ClipCurve measure_even_clip(std::span<const Sample> samples, double sigma);
 
 }  // namespace grainless

@@ -501,15 +501,6 @@ double trusted_share(const PictureNoise& noise) {
   return std::clamp(double{noise.sigma[0][0]} / 8 + 0.1, 0.6, 1.0);
 }
 
-// Of one colour, on average: lightness and chroma are orthonormal.
-double colour_sigma(const PictureNoise& noise) {
-  double squares = 0;
-  for (int32_t c = 0; c < noise.channels; ++c) {
-    squares += double{noise.sigma[0][c]} * noise.sigma[0][c];
-  }
-  return std::sqrt(squares / noise.channels);
-}
-
 PictureNoise estimate_even_noise(Sample sample, const PictureRange& range, NoiseKind kind,
                                  ThreadPool& pool, const Callbacks& callbacks) {
   if (const std::optional<Toning> toning = find_toning(sample)) {
@@ -525,7 +516,9 @@ PictureNoise estimate_even_noise(Sample sample, const PictureRange& range, Noise
   if (noise.confidence != Confidence::kMeasured || !range.is_usual()) return noise;
   const ToneProfile profile = measure_profile(sample, pool);
   if (!is_sure(profile, noise)) {
-    if (surely_white(noise)) noise.bend.clip = measure_even_clip(sample, colour_sigma(noise));
+    if (surely_white(noise)) {
+      noise.bend.clip = measure_even_clip({&sample, 1}, colour_sigma(noise));
+    }
     return noise;
   }
   ToneBend bend = bend_of(profile, trusted_share(noise));

@@ -54,6 +54,14 @@ bool surely_white(const PictureNoise& noise) {
          std::all_of(noise.white, noise.white + noise.channels, [](bool white) { return white; });
 }
 
+double colour_sigma(const PictureNoise& noise) {
+  double squares = 0;
+  for (int32_t c = 0; c < noise.channels; ++c) {
+    squares += double{noise.sigma[0][c]} * noise.sigma[0][c];
+  }
+  return std::sqrt(squares / noise.channels);
+}
+
 float in_corners(const PictureNoise& noise) {
   return noise.corners.enabled != 0 ? gain_of(noise.corners, 1) : 1.0f;
 }

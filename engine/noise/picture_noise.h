@@ -92,6 +92,9 @@ struct PictureNoise {
 // Whether the noise was surely measured, and is white in all channels.
 bool surely_white(const PictureNoise& noise);
 
+// Sigma of one of R, G and B, on average: lightness and chroma are orthonormal.
+double colour_sigma(const PictureNoise& noise);
+
 // Sigma of a channel of the unbent colours at a brightness of 0..255: that of the bent colours,
 // divided by the slope of the curve there.
 float sigma_at(const PictureNoise& noise, int32_t channel, float brightness);

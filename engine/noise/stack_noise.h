@@ -75,6 +75,9 @@ struct StackNoise {
   int32_t told_tones = 0;      // how many of them are known; where none is, all are 1
   bool doubted_tones = false;  // their evidence is weaker than a sure curve of each layer
   ClipCurve clip;              // of the curve that tones or `alone` give (evened_noise())
+  // Of noise that is even but where it was cut off. Layers are compared, averaged and filtered as
+  // they are, and results led back.
+  ClipCurve even_clip;
   // The same as `tones` for comparing layers: from what has not moved, or from what each layer
   // surely shows.
   float layer_tones[kNoiseTones] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};

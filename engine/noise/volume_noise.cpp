@@ -270,6 +270,7 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
                  {speaks ? &witness : nullptr, mostly ? &of_most : nullptr, most_hidden(sure)},
                  pool, callbacks, mean);
   mean.stack.clip = measure_sensor_clip(samples, {});
+  if (surely_white(mean)) mean.stack.even_clip = measure_even_clip(samples, colour_sigma(mean));
   std::vector<MeasuredLayer> measured_alone;
   for (size_t i = 0; i < found.size(); ++i) {
     measured_alone.push_back({found[i], std::move(samples[i])});

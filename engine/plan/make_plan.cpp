@@ -88,25 +88,6 @@ ValueRange valid_before(const ToneBend& bend, const ValueRange& valid, bool usua
   return {std::max(valid.low, before.low), std::min(valid.high, before.high)};
 }
 
-// As much of it as noise is removed in dark tones, and in bright ones: what stays noisy keeps its
-// mean.
-ClipCurve clip_for(const Params& params, int32_t channels, const ClipCurve& curve) {
-  constexpr double kMiddle = 127.5;
-  const double chroma = channels == 3 ? params.chroma : params.luma;
-  const auto removed = [&](double share) {
-    const double least = std::min({params.luma, chroma, share}) / 100;
-    return std::min(1.0, params.strength / 100 * least * (1 - params.detail / 100));
-  };
-  const double dark = removed(params.shadows), bright = removed(params.highlights);
-  if (dark == 0 && bright == 0) return {};
-  ClipCurve result = curve;
-  for (int32_t i = 0; i <= kClipSegments; ++i) {
-    const double tone = i * double{curve.step}, share = tone < kMiddle ? dark : bright;
-    result.to[i] = static_cast<float>(tone + share * (curve.to[i] - tone));
-  }
-  return result;
-}
-
 }  // namespace
 
 double LevelRequest::least_unit(double of_first_level) const {
@@ -141,6 +122,23 @@ Params audible_params(const Params& params, const double* sigma, int32_t channel
   if (channels == 1 || params.luma == params.chroma) return result;
   if (!luma) result.luma = 0;
   if (!chroma) result.chroma = 0;
+  return result;
+}
+
+ClipCurve clip_for(const Params& params, int32_t channels, const ClipCurve& curve) {
+  constexpr double kMiddle = 127.5;
+  const double chroma = channels == 3 ? params.chroma : params.luma;
+  const auto removed = [&](double share) {
+    const double least = std::min({params.luma, chroma, share}) / 100;
+    return std::min(1.0, params.strength / 100 * least * (1 - params.detail / 100));
+  };
+  const double dark = removed(params.shadows), bright = removed(params.highlights);
+  if (dark == 0 && bright == 0) return {};
+  ClipCurve result = curve;
+  for (int32_t i = 0; i <= kClipSegments; ++i) {
+    const double tone = i * double{curve.step}, share = tone < kMiddle ? dark : bright;
+    result.to[i] = static_cast<float>(tone + share * (curve.to[i] - tone));
+  }
   return result;
 }
 

@@ -23,6 +23,10 @@ Params audible_params(const Params& params, const double* sigma, int32_t channel
 // one, is copied. params must be valid.
 Plan make_plan(const Params& params, PixelFormat format, const PictureNoise& measured);
 
+// As much of a clip curve as noise is removed in dark tones, and in bright ones: what stays noisy
+// keeps its mean. channels: planes, 1 or 3.
+ClipCurve clip_for(const Params& params, int32_t channels, const ClipCurve& curve);
+
 // Sets plan.bend, without which there are no plan.corners, and plan.hidden, the planes of the bent
 // range.mean.
 void set_bend(Plan& plan, const ToneBend& bend, const PictureRange& range);

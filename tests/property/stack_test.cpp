@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <span>
 
 #include "engine/denoise.h"
@@ -116,6 +117,46 @@ TEST(Stack, IsBetterThanALayerAloneAndThanThePlainMean) {
       }
     }
   }
+}
+
+// Before a white sky, with noise that 8 bits cut off: every layer's white is 8 steps grey, and so
+// is their mean.
+TEST(Stack, WhiteThatWasCutOffBecomesWhite) {
+  constexpr int32_t kWidth = 384, kHeight = 256;
+  const auto tone = [](int32_t x, int32_t y) {
+    return std::min(255.0, 120 + 1.1 * x + 25 * std::sin(0.07 * y));
+  };
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal(0, kSigma);
+  const auto layer = [&](bool noisy) {
+    TestImage image(kColour, kWidth, kHeight);
+    for (int32_t y = 0; y < kHeight; ++y) {
+      for (int32_t x = 0; x < kWidth; ++x) {
+        for (int32_t c = 0; c < 3; ++c) {
+          const double value = tone(x, y) + (noisy ? normal(random) : 0);
+          image.set(x, y, c, static_cast<float>(std::clamp(value, 0.0, 255.0)));
+        }
+      }
+    }
+    return image;
+  };
+  Stack layers;
+  for (int32_t z = 0; z < 4; ++z) layers.push_back(layer(true));
+  const TestImage truth = layer(false);
+  Params params = stack_params();
+  params.auto_sigma = true;
+  const double single = test::psnr(alone(params, layers[0]), truth);
+  const TestImage result = denoised(params, 3, layers)[0];
+  EXPECT_GT(test::psnr(result, truth), single);
+  double white = 0;
+  for (int32_t y = 0; y < kHeight; ++y) white += double{result.get(kWidth - 60, y, 1)} / kHeight;
+  EXPECT_GT(white, 253.5);
+  // What is not removed keeps its mean.
+  params.highlights = 0;
+  double noisy = 0;
+  const TestImage kept = denoised(params, 3, layers)[0];
+  for (int32_t y = 0; y < kHeight; ++y) noisy += double{kept.get(kWidth - 60, y, 1)} / kHeight;
+  EXPECT_LT(noisy, 250);
 }
 
 TEST(Stack, LayersThatMovedTakeNothingFromOneAlone) {
