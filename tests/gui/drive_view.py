@@ -263,11 +263,12 @@ def stopping_changes_nothing(session):
     window.pick("Device", "Processor")
     window.pick("Method", "BM3D (best quality)")
     window.pick("Quality", "High")
+    cancel, strength = window.widget("button", "Cancel"), window.widget("spin button", "Strength")  # searching takes seconds
     click(window.widget("button", "OK"))
     bar = wait_for("the progress", lambda: find(window.root, "progress bar", "Progress"))
     wait_for("the second layer", lambda: (bar.get_description() or "").startswith("Layer 2 of 3: layer 2"), 180)
-    assert not desktop.is_sensitive(window.widget("spin button", "Strength"))
-    window.press("Cancel")
+    assert not desktop.is_sensitive(strength)
+    click(cancel)
     wait_for("the dialog", lambda: desktop.is_sensitive(window.widget("button", "OK")), 20)
     answer = window.end("Cancel")
     assert answer["status"] == "cancel" and not answer["dirty"] and answer["all"] == before["all"], answer

@@ -104,9 +104,7 @@ class Window:
         click(self.widget("button", name))
 
     def choose(self, combo, item):
-        box = self.widget("combo box", combo)
-        names = wait_for(f"{item} in {combo}", lambda: (lambda found: found if item in found else None)(items(box)))
-        assert box.get_selection_iface().select_child(names.index(item))
+        choose_in(self.widget("combo box", combo), item)
 
     def selected(self, combo):
         """The text that the combo box shows."""
@@ -142,6 +140,12 @@ def items(box):
     """What a combo box offers, in its order."""
     menu = box.get_child_at_index(0)
     return [menu.get_child_at_index(i).get_name() for i in range(menu.get_child_count())]
+
+
+def choose_in(box, item):
+    """Of a combo box."""
+    names = wait_for(f"{item} in {box.get_name()}", lambda: (lambda found: found if item in found else None)(items(box)))
+    assert box.get_selection_iface().select_child(names.index(item))
 
 
 def outline(widget, depth=0):
