@@ -132,7 +132,10 @@ ClipCurve clip_for(const Params& params, int32_t channels, const ClipCurve& curv
     const double least = std::min({params.luma, chroma, share}) / 100;
     return std::min(1.0, params.strength / 100 * least * (1 - params.detail / 100));
   };
-  const double dark = removed(params.shadows), bright = removed(params.highlights);
+  // Leading back makes what noise stays stronger. (Six of Kodak24, sigma 25 and 50, strengths and
+  // shares of 30 to 80 %: in proportion up to 0.27 dB below none at all, the square 0.11.)
+  const auto share_of = [&](double share) { return removed(share) * removed(share); };
+  const double dark = share_of(params.shadows), bright = share_of(params.highlights);
   if (dark == 0 && bright == 0) return {};
   ClipCurve result = curve;
   for (int32_t i = 0; i <= kClipSegments; ++i) {

@@ -23,8 +23,8 @@ Params audible_params(const Params& params, const double* sigma, int32_t channel
 // one, is copied. params must be valid.
 Plan make_plan(const Params& params, PixelFormat format, const PictureNoise& measured);
 
-// As much of a clip curve as noise is removed in dark tones, and in bright ones: what stays noisy
-// keeps its mean. channels: planes, 1 or 3.
+// Of a clip curve the square of the share of the noise that is removed in dark tones, and in bright
+// ones: what stays noisy keeps its mean. channels: planes, 1 or 3.
 ClipCurve clip_for(const Params& params, int32_t channels, const ClipCurve& curve);
 
 // Sets plan.bend, without which there are no plan.corners, and plan.hidden, the planes of the bent

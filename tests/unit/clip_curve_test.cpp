@@ -267,7 +267,7 @@ TEST(ClipCurve, GoesWithTheNoiseThatIsRemoved) {
   EXPECT_EQ(black({}), 0.0f);
   Params params;
   params.strength = 50;
-  EXPECT_EQ(black(params), 4.0f);
+  EXPECT_EQ(black(params), 6.0f);
   params.strength = 200;
   EXPECT_EQ(black(params), 0.0f);
   params.chroma = 0;
@@ -275,8 +275,8 @@ TEST(ClipCurve, GoesWithTheNoiseThatIsRemoved) {
   // Grey has no colour noise that could stay.
   EXPECT_EQ(unclipped(make_plan(params, {Component::kU8, 1}, noise).bend.clip, 8), 0.0f);
   Params detail;
-  detail.detail = 25;
-  EXPECT_EQ(black(detail), 2.0f);
+  detail.detail = 50;
+  EXPECT_EQ(black(detail), 6.0f);
   // Each end goes with its own noise.
   Params shadows;
   shadows.shadows = 0;
