@@ -336,8 +336,9 @@ std::vector<SceneTone> shown_tones(std::span<const DarkTone> dark, double most_z
 
 }  // namespace
 
-ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& bend) {
-  const DarkTones tones = measure_dark_tones(samples);
+ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& bend,
+                              ThreadPool& pool) {
+  const DarkTones tones = measure_dark_tones(samples, End::kBlack, pool);
   const std::span<const DarkTone> dark = std::span(tones).first(kSensorTones);
   constexpr double kMostZeros = 0.5;
   std::vector<SceneTone> scene = shown_tones(dark, kMostZeros, bend, fitted);
@@ -346,11 +347,11 @@ ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& b
   return curve_of(scene, likely_tone);
 }
 
-ClipCurve measure_even_clip(std::span<const Sample> samples, double sigma) {
+ClipCurve measure_even_clip(std::span<const Sample> samples, double sigma, ThreadPool& pool) {
   // Half of black itself is cut off, and of 8-bit integers what is rounded to it.
   constexpr double kMostZeros = 0.58;
   const auto scene_from = [&](End end) {
-    const DarkTones dark = measure_dark_tones(samples, end);
+    const DarkTones dark = measure_dark_tones(samples, end, pool);
     return shown_tones(dark, kMostZeros, {}, [&](const std::vector<Witness>& witnesses) {
       return fitted_even(sigma / kWhite, witnesses);
     });

@@ -19,12 +19,13 @@ namespace grainless {
 // Nothing (step 0) where too few blocks show it, where it is less than a step, or where such noise
 // does not explain it: letterboxes and cut-outs, blacks of other makes. `samples` are of one
 // picture, or of frames of one scene; `bend` is what its filter will work in.
-ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& bend);
+ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& bend,
+                              ThreadPool& pool);
 
 // The same of even noise, which was added to the tones themselves before they were cut off: the
 // inverse of the mean of max(0, x + noise) (Foi 2009), at black, white or both. `sigma` is its
 // deviation in each colour, in steps, as measured; what the tones show may ask for a tenth more or
 // less.
-ClipCurve measure_even_clip(std::span<const Sample> samples, double sigma);
+ClipCurve measure_even_clip(std::span<const Sample> samples, double sigma, ThreadPool& pool);
 
 }  // namespace grainless

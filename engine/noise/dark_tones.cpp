@@ -25,6 +25,12 @@ struct Tones {
   std::array<std::vector<Half>, kDarkTones> halves;
 };
 
+struct Part {
+  const SampleTile* tile;
+  int32_t channels;
+  Tones tones;
+};
+
 // One colour of a block, in halves like the fields of a chessboard.
 struct Block {
   double sum[2] = {}, squares[2] = {}, zeros[2] = {};
@@ -90,25 +96,44 @@ DarkTone calmest(std::vector<Half>& halves) {
   return tone;
 }
 
-}  // namespace
-
-DarkTones measure_dark_tones(std::span<const Sample> samples, End from) {
-  Tones tones;
-  for (const Sample& sample : samples) {
-    for (const SampleTile& tile : sample.tiles) {
-      for (int32_t y = 0; y + kDarkSide <= tile.height; y += kDarkSide) {
-        for (int32_t x = 0; x + kDarkSide <= tile.width; x += kDarkSide) {
-          if (count_state(tile, x, y, kDarkSide, kInvalid) > 0) continue;
-          add_block(tile, x, y, sample.channels, from, tones);
-        }
-      }
+void measure(Part& part, End from) {
+  const SampleTile& tile = *part.tile;
+  for (int32_t y = 0; y + kDarkSide <= tile.height; y += kDarkSide) {
+    for (int32_t x = 0; x + kDarkSide <= tile.width; x += kDarkSide) {
+      if (count_state(tile, x, y, kDarkSide, kInvalid) > 0) continue;
+      add_block(tile, x, y, part.channels, from, part.tones);
     }
   }
-  DarkTones dark;
-  for (size_t t = 0; t < dark.size(); ++t) {
-    dark[t] = calmest(tones.halves[t]);
-    dark[t].blocks = tones.blocks[t];
+}
+
+// In the parts' order, whoever measured them.
+DarkTone together(const std::vector<Part>& parts, size_t tone) {
+  std::vector<Half> halves;
+  int64_t blocks = 0;
+  for (const Part& part : parts) {
+    const std::vector<Half>& more = part.tones.halves[tone];
+    halves.insert(halves.end(), more.begin(), more.end());
+    blocks += part.tones.blocks[tone];
   }
+  DarkTone all = calmest(halves);
+  all.blocks = blocks;
+  return all;
+}
+
+}  // namespace
+
+DarkTones measure_dark_tones(std::span<const Sample> samples, End from, ThreadPool& pool) {
+  std::vector<Part> parts;
+  for (const Sample& sample : samples) {
+    for (const SampleTile& tile : sample.tiles) parts.push_back({&tile, sample.channels, {}});
+  }
+  pool.parallel_for(static_cast<int32_t>(parts.size()),
+                    [&](int32_t i, int32_t) { measure(parts[static_cast<size_t>(i)], from); });
+  DarkTones dark;
+  pool.parallel_for(kDarkTones, [&](int32_t t, int32_t) {
+    const auto tone = static_cast<size_t>(t);
+    dark[tone] = together(parts, tone);
+  });
   return dark;
 }
 

@@ -27,6 +27,6 @@ using DarkTones = std::array<DarkTone, kDarkTones>;
 enum class End { kBlack, kWhite };
 
 // All colours of all samples together. From white: of what they lack to white.
-DarkTones measure_dark_tones(std::span<const Sample> samples, End from = End::kBlack);
+DarkTones measure_dark_tones(std::span<const Sample> samples, End from, ThreadPool& pool);
 
 }  // namespace grainless

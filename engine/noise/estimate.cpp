@@ -517,12 +517,12 @@ PictureNoise estimate_even_noise(Sample sample, const PictureRange& range, Noise
   const ToneProfile profile = measure_profile(sample, pool);
   if (!is_sure(profile, noise)) {
     if (surely_white(noise)) {
-      noise.bend.clip = measure_even_clip({&sample, 1}, colour_sigma(noise));
+      noise.bend.clip = measure_even_clip({&sample, 1}, colour_sigma(noise), pool);
     }
     return noise;
   }
   ToneBend bend = bend_of(profile, trusted_share(noise));
-  bend.clip = measure_sensor_clip({&sample, 1}, bend);
+  bend.clip = measure_sensor_clip({&sample, 1}, bend, pool);
   PictureNoise even;
   const bool agrees = estimate_bent_noise(
       profile, bend, std::move(sample), noise, kind, pool,

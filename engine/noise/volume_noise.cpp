@@ -269,8 +269,10 @@ NoiseModel estimate_volume_noise(std::span<const ConstImage> layers, bool all, N
   measure_layers(samples,
                  {speaks ? &witness : nullptr, mostly ? &of_most : nullptr, most_hidden(sure)},
                  pool, callbacks, mean);
-  mean.stack.clip = measure_sensor_clip(samples, {});
-  if (surely_white(mean)) mean.stack.even_clip = measure_even_clip(samples, colour_sigma(mean));
+  mean.stack.clip = measure_sensor_clip(samples, {}, pool);
+  if (surely_white(mean)) {
+    mean.stack.even_clip = measure_even_clip(samples, colour_sigma(mean), pool);
+  }
   std::vector<MeasuredLayer> measured_alone;
   for (size_t i = 0; i < found.size(); ++i) {
     measured_alone.push_back({found[i], std::move(samples[i])});
