@@ -27,13 +27,9 @@ void check_image(PixelFormat format, int32_t width, int32_t height, const Rect& 
   if (data == nullptr) bad("the image has no data");
 }
 
-bool is_whole(const ConstImage& image) {
-  return image.rect == Rect{0, 0, image.width, image.height};
-}
-
 void check_whole(const ConstImage& image) {
   check_image(image.format, image.width, image.height, image.rect, image.data);
-  if (!is_whole(image)) {
+  if (image.rect != Rect{0, 0, image.width, image.height}) {
     throw Error(ErrorCode::kInternal, "noise is measured on whole images only");
   }
 }

@@ -14,7 +14,6 @@ namespace grainless {
 void check_image(PixelFormat format, int32_t width, int32_t height, const Rect& rect,
                  const void* data);
 
-bool is_whole(const ConstImage& image);
 // For a measurement.
 void check_whole(const ConstImage& image);
 

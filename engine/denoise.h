@@ -130,28 +130,19 @@ class Engine {
   Status estimate(const ConstImage& image, NoiseKind kind, const Callbacks& callbacks,
                   NoiseModel& noise);
 
-  // The noise to pass to denoise(): measured on the image when params.auto_sigma is set, else white
-  // noise of params.sigma; with the picture's range. *seconds becomes the time that it took, unless
-  // it is null. `whole` may be a part of the image unless looks_at_whole().
+  // The noise to pass to denoise(): measured on the image when params.auto_sigma is set, else
+  // white noise of params.sigma with what the picture shows beside it (engine/noise/given_noise.h).
+  // *seconds becomes the time that it took, unless it is null.
   Status noise_for(const Params& params, const ConstImage& whole, const Callbacks& callbacks,
                    NoiseModel& noise, double* seconds);
 
-  // The same for a picture that has gone through `survey` in bands of rows (engine/noise/survey.h):
-  // all of its bands where survey.looks_at_pixels().
+  // The same for a picture that has gone through `survey` in bands of rows (engine/noise/survey.h).
   Status noise_for(const Params& params, Survey& survey, const Callbacks& callbacks,
                    NoiseModel& noise, double* seconds);
 
-  // Whether noise_for() looks at pixels.
-  static bool looks_at_whole(const Params& params, PixelFormat format);
-
   // The parts of a picture of that size, in pixels, that noise_for() looks at; the others may still
   // be unread.
-  static std::vector<Rect> looked_at(const Params& params, PixelFormat format, int32_t width,
-                                     int32_t height);
-
-  // NoiseModel::range of a whole image, for a given sigma. Quick: it looks at some of the pixels,
-  // and at none of an integer image without alpha.
-  Status range(const ConstImage& whole, PictureRange& range);
+  static std::vector<Rect> looked_at(PixelFormat format, int32_t width, int32_t height);
 
   // Noise over brightness, and the noise of a picked area, to be shown to a user
   // (engine/noise/curve.h). The image must hold all of the area, and needs no more.

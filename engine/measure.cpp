@@ -6,7 +6,9 @@
 
 #include "checks.h"
 #include "denoise.h"
+#include "engine/noise/clip_curve.h"
 #include "engine/noise/corner_gain.h"
+#include "engine/noise/given_noise.h"
 #include "engine/noise/impulses.h"
 #include "engine/noise/picture_range.h"
 #include "engine/noise/sample.h"
@@ -46,6 +48,22 @@ PictureNoise measured_noise(Sample sample, const Rect& whole, const PictureRange
   return noise;
 }
 
+// Little is looked at where sigma is given, unless the picture seems to show noise that was cut
+// off.
+NoiseModel noise_beside_given(const Params& params, Sample sample, const Rect& whole,
+                              const PictureRange& range, ThreadPool& pool,
+                              const Callbacks& callbacks) {
+  const Impulses impulses = mend_impulses(sample, range, pool);
+  PictureNoise measured;
+  measured.channels = sample.channels;
+  if (params.sigma > 0 && range.is_usual() && may_show_even_clip(sample, pool)) {
+    measured = estimate_cornered_noise(sample, whole, range, NoiseKind::kSure, pool, callbacks);
+  }
+  measured.impulses = impulses;
+  measured.range = range;
+  return given_noise(params, measured);
+}
+
 PictureNoise picture_noise(const ConstImage& whole, NoiseKind kind, ThreadPool& pool,
                            const Callbacks& callbacks) {
   const PictureRange range = picture_range({&whole, 1});
@@ -83,15 +101,12 @@ Status Engine::noise_for(const Params& params, const ConstImage& whole, const Ca
   if (status.ok() && params.auto_sigma) {
     status = estimate(whole, static_cast<NoiseKind>(params.noise), callbacks, noise);
   } else if (status.ok()) {
-    noise = white_noise(whole.format.colours(), static_cast<float>(params.sigma));
-    status = range(whole, noise.range);
-    if (status.ok() && asks_for_impulses(params)) {
-      status = guard([&] {
-        check_whole(whole);
-        noise.impulses = find_impulses(whole_sample(whole, noise.range, impl_->pool, callbacks),
-                                       noise.range, impl_->pool);
-      });
-    }
+    status = guard([&] {
+      check_whole(whole);
+      const PictureRange range = picture_range({&whole, 1});
+      noise = noise_beside_given(params, whole_sample(whole, range, impl_->pool, callbacks),
+                                 whole.rect, range, impl_->pool, callbacks);
+    });
   }
   if (seconds != nullptr) *seconds = watch.seconds();
   return status;
@@ -107,36 +122,16 @@ Status Engine::noise_for(const Params& params, Survey& survey, const Callbacks& 
                               static_cast<NoiseKind>(params.noise), impl_->pool, callbacks)};
       return;
     }
-    noise = white_noise(survey.format().colours(), static_cast<float>(params.sigma));
-    noise.range = survey.range();
-    if (!asks_for_impulses(params)) return;
-    noise.impulses = find_impulses(survey.sample(impl_->pool, callbacks), noise.range, impl_->pool);
+    noise = noise_beside_given(params, survey.sample(impl_->pool, callbacks), survey.whole(),
+                               survey.range(), impl_->pool, callbacks);
   });
   if (seconds != nullptr) *seconds = watch.seconds();
   return status;
 }
 
-Status Engine::range(const ConstImage& image, PictureRange& range) {
-  return guard([&] {
-    range = {};
-    if (!has_range(image.format)) return;
-    check_image(image.format, image.width, image.height, image.rect, image.data);
-    if (!is_whole(image)) {
-      throw Error(ErrorCode::kInternal, "a picture's range is measured on whole images only");
-    }
-    range = picture_range({&image, 1});
-  });
-}
-
-bool Engine::looks_at_whole(const Params& params, PixelFormat format) {
-  return params.auto_sigma || asks_for_impulses(params) || has_range(format);
-}
-
-std::vector<Rect> Engine::looked_at(const Params& params, PixelFormat format, int32_t width,
-                                    int32_t height) {
+std::vector<Rect> Engine::looked_at(PixelFormat format, int32_t width, int32_t height) {
   if (has_range(format)) return {{0, 0, width, height}};
   std::vector<Rect> parts;
-  if (!looks_at_whole(params, format)) return parts;
   for (const SampleTile& tile : sample_tiles(width, height, kSampleTiles)) {
     parts.push_back({tile.x, tile.y, tile.width, tile.height});
   }

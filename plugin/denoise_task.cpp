@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bands.h"
 #include "engine/stopwatch.h"
 #include "glimpse.h"
 #include "layer_bands.h"
@@ -14,6 +15,12 @@ namespace grainless {
 namespace {
 
 constexpr uint64_t kSmallTileCache = 8 << 20;  // bytes, at least
+
+int64_t area_of(const std::vector<Rect>& parts) {
+  int64_t area = 0;
+  for (const Rect& part : parts) area += part.area();
+  return area;
+}
 
 // Shares of the progress bar on the processor; a graphics card is done before anybody looks.
 constexpr double kReadShare = 0.04, kWriteShare = 0.03;
@@ -52,10 +59,7 @@ LayersShape DenoiseTask::shape() const {
   return {io(0).encoding().format, io(0).width(), io(0).height(), static_cast<int32_t>(count())};
 }
 
-Rect DenoiseTask::source_rect() const {
-  const PixelFormat format = shape().format;
-  if (filter_.reads_whole(params_, format)) return io(0).whole();
-  const NoiseModel noise = white_noise(format.colours(), static_cast<float>(params_.sigma));
+Rect DenoiseTask::source_rect(const NoiseModel& noise) const {
   VolumeBox source;
   throw_if_failed(filter_.needed(params_, noise, shape(), {target(), 0, shape().count}, source));
   return source.rect;
@@ -77,19 +81,37 @@ void DenoiseTask::read_layers(std::vector<PixelBuffer>& sources, const CallMonit
   report_.read += stopwatch.seconds();
 }
 
-bool DenoiseTask::is_known(const std::vector<PixelBuffer>& sources) const {
-  if (!known_.noise || !(params_.auto_sigma || filter_.measures_given())) return false;
+void DenoiseTask::read_first(const std::vector<Rect>& parts, std::vector<PixelBuffer>& sources,
+                             const CallMonitor& monitor) {
+  if (parts.empty()) return read_layers(sources, monitor);
+  const Stopwatch stopwatch;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    for_each_band(parts[i], part_of(monitor, i, parts.size()), [&](const Rect& band) {
+      io(0).expect_accessible();
+      (void)io(0).read(band, sources.front());
+    });
+  }
+  report_.read += stopwatch.seconds();
+}
+
+bool DenoiseTask::is_known(const std::vector<PixelBuffer>& sources,
+                           const std::vector<Rect>& parts) const {
+  if (!known_.noise) return false;
   const std::vector<int32_t> measured = filter_.noise_layers(shape());
   if (measured.size() != known_.pixels.size()) return false;  // of another precision since
   for (size_t i = 0; i < measured.size(); ++i) {
-    if (!same_pixels(*known_.pixels[i], sources[static_cast<size_t>(measured[i])])) return false;
+    const PixelBuffer& known = *known_.pixels[i];
+    const PixelBuffer& now = sources[static_cast<size_t>(measured[i])];
+    const auto same = [&](const Rect& part) { return same_pixels(known, now, part); };
+    if (!std::all_of(parts.begin(), parts.end(), same)) return false;
   }
   return true;
 }
 
 NoiseModel DenoiseTask::noise_of(const std::vector<PixelBuffer>& sources,
-                                 const CallMonitor& monitor, double& seconds) const {
-  if (is_known(sources)) return Engine::asked_noise(params_, *known_.noise);
+                                 const std::vector<Rect>& parts, const CallMonitor& monitor,
+                                 double& seconds) const {
+  if (is_known(sources, parts)) return *known_.noise;
   std::vector<ConstImage> measured;
   for (const int32_t i : filter_.noise_layers(shape())) {
     measured.push_back(sources[static_cast<size_t>(i)].image());
@@ -129,16 +151,15 @@ void DenoiseTask::prepare(const std::vector<PixelBuffer>& sources,
 }
 
 bool DenoiseTask::too_large() const {
-  const auto pixels = static_cast<uint64_t>(source_rect().area() + target().area());
+  const auto pixels = static_cast<uint64_t>(io(0).whole().area() + target().area());
   return pixels * held_bytes(params_, shape().format, count()) > host_memory();
 }
 
 void DenoiseTask::run_in_bands(const CallMonitor& monitor) {
   limit_tile_cache(std::max(kTileCache, io(0).tile_rows_bytes()));
-  const Rect source = source_rect();
   std::vector<BandLayer> layers;
   for (Part& part : parts_) {
-    part.read = PixelSums(source);
+    part.read = PixelSums(part.io.whole());
     layers.push_back({&part.io, &part.read});
   }
   LayerBands bands(filter_, params_, std::move(layers), report_);
@@ -160,18 +181,22 @@ void DenoiseTask::run_in_flow(const CallMonitor& monitor) {
   if (io(0).encoding().direct()) {
     limit_tile_cache(std::max(kSmallTileCache, io(0).tile_rows_bytes()));
   }
-  std::vector<PixelBuffer> sources = buffers(source_rect()), results = buffers(target());
-  PixelSums& read = parts_.front().read = PixelSums(source_rect());
-  LayerFlow flow(io(0), report_, sources.front(), results.front());
-  if (filter_.reads_whole(params_, shape().format)) {
-    read_layers(sources, within(monitor, 0, kReadShare));
-  } else {
-    flow.read_into(read);  // noise_of() doesn't look at pixels
-  }
+  const Rect whole = io(0).whole();
+  std::vector<PixelBuffer> sources = buffers(whole), results = buffers(target());
+  const std::vector<Rect> parts = Engine::looked_at(shape().format, whole.width, whole.height);
+  PixelSums& read = parts_.front().read = PixelSums(whole);
+  const bool in_parts = area_of(parts) < whole.area() / 4;  // read twice, and little of all
+  read_first(in_parts ? parts : std::vector<Rect>(), sources, within(monitor, 0, kReadShare));
   double estimate = 0;
   const NoiseModel noise =
-      noise_of(sources, within(monitor, kReadShare, filter_.measured_share()), estimate);
+      noise_of(sources, parts, within(monitor, kReadShare, filter_.measured_share()), estimate);
   const double start = kReadShare + filter_.measured_share();
+  if (const Rect source = source_rect(noise); in_parts && source != whole) {
+    sources = buffers(source);
+    read = PixelSums(source);
+  }
+  LayerFlow flow(io(0), report_, sources.front(), results.front());
+  if (in_parts) flow.read_into(read);
   prepared_ = 1;
   flow.prepare_outside(target());
   const auto compute = [&](const PictureFlow& picture, const Callbacks& callbacks, Report& report) {
@@ -188,12 +213,13 @@ void DenoiseTask::run(const CallMonitor& monitor) {
 }
 
 void DenoiseTask::run_together(const CallMonitor& monitor) {
-  std::vector<PixelBuffer> sources = buffers(source_rect());
-  for (Part& part : parts_) part.read = PixelSums(source_rect());
+  const Rect whole = io(0).whole();
+  std::vector<PixelBuffer> sources = buffers(whole);
+  for (Part& part : parts_) part.read = PixelSums(whole);
   read_layers(sources, within(monitor, 0, kReadShare));
   double estimate = 0;
   const NoiseModel noise =
-      noise_of(sources, within(monitor, kReadShare, filter_.measured_share()), estimate);
+      noise_of(sources, {whole}, within(monitor, kReadShare, filter_.measured_share()), estimate);
   std::vector<PixelBuffer> results = buffers(target());
   const double start = kReadShare + filter_.measured_share(), end = 1 - kWriteShare;
   filter_layers(noise, sources, results, within(monitor, start, end - start));

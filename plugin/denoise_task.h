@@ -14,8 +14,9 @@
 
 namespace grainless {
 
-// What the dialog's preview already knows; pixels that have changed since are noticed, and then the
-// noise is measured again. The preview may give way to another one while the work goes on.
+// What the dialog's preview already knows for the same parameters; pixels that have changed since
+// are noticed, and then the noise is measured again. The preview may give way to another one while
+// the work goes on.
 struct Known {
   SharedPixels pixels;  // of the filter's noise_layers(), whole
   std::optional<NoiseModel> noise;
@@ -69,8 +70,8 @@ class DenoiseTask {
 
   // Reads, measures, computes and prepares; throws.
   void run(const CallMonitor& monitor);
-  // Of a single layer: all of it at once, as far as the noise is known before. Of several: one
-  // after another.
+  // Of a single layer, once its noise is known: reading, computing and writing at once. Of several:
+  // one after another.
   void run_in_flow(const CallMonitor& monitor);
   void run_together(const CallMonitor& monitor);
   // The same for layers that are too large to be in memory as a whole, with the same pixels. What a
@@ -84,13 +85,18 @@ class DenoiseTask {
   // The part that changes.
   const Rect& target() const { return parts_.front().start.selected(); }
   LayersShape shape() const;
-  Rect source_rect() const;
+  // The part that the result depends on.
+  Rect source_rect(const NoiseModel& noise) const;
   std::vector<PixelBuffer> buffers(const Rect& rect) const;
   void forget_if_unchanged();
   void read_layers(std::vector<PixelBuffer>& sources, const CallMonitor& monitor);
-  bool is_known(const std::vector<PixelBuffer>& sources) const;
-  NoiseModel noise_of(const std::vector<PixelBuffer>& sources, const CallMonitor& monitor,
-                      double& seconds) const;
+  // Those parts of a single layer; without any, all of the layers.
+  void read_first(const std::vector<Rect>& parts, std::vector<PixelBuffer>& sources,
+                  const CallMonitor& monitor);
+  // parts: what a measurement looks at.
+  bool is_known(const std::vector<PixelBuffer>& sources, const std::vector<Rect>& parts) const;
+  NoiseModel noise_of(const std::vector<PixelBuffer>& sources, const std::vector<Rect>& parts,
+                      const CallMonitor& monitor, double& seconds) const;
   void filter_layers(const NoiseModel& noise, const std::vector<PixelBuffer>& sources,
                      std::vector<PixelBuffer>& results, const CallMonitor& monitor);
   // From here on there is something to merge, or to forget.

@@ -99,10 +99,15 @@ std::vector<MutableImage> writable_images(std::vector<PixelBuffer>& buffers) {
   return images;
 }
 
-bool same_pixels(const PixelBuffer& a, const PixelBuffer& b) {
-  if (a.rect() != b.rect() || a.row_bytes() != b.row_bytes()) return false;
-  const size_t bytes = size_t(a.row_bytes()) * a.rect().height;
-  return std::memcmp(a.at(a.rect().x, a.rect().y), b.at(b.rect().x, b.rect().y), bytes) == 0;
+bool same_pixels(const PixelBuffer& a, const PixelBuffer& b, const Rect& rect) {
+  const auto bytes = static_cast<size_t>(rect.width) * a.format().pixel_bytes();
+  if (a.format() != b.format() || !a.rect().contains(rect) || !b.rect().contains(rect)) {
+    return false;
+  }
+  for (int32_t y = rect.y; y < rect.bottom(); ++y) {
+    if (std::memcmp(a.at(rect.x, y), b.at(rect.x, y), bytes) != 0) return false;
+  }
+  return true;
 }
 
 DrawableIo::DrawableIo(GimpDrawable* drawable)

@@ -22,6 +22,7 @@ class PixelBuffer {
  public:
   PixelBuffer(PixelFormat format, int32_t width, int32_t height, const Rect& rect);
 
+  PixelFormat format() const { return format_; }
   const Rect& rect() const { return rect_; }
   ptrdiff_t row_bytes() const { return ptrdiff_t{rect_.width} * format_.pixel_bytes(); }
   uint8_t* at(int32_t x, int32_t y);
@@ -41,8 +42,8 @@ using SharedPixels = std::vector<std::shared_ptr<const PixelBuffer>>;
 std::vector<ConstImage> images(const std::vector<PixelBuffer>& buffers);
 std::vector<MutableImage> writable_images(std::vector<PixelBuffer>& buffers);
 
-// Whether they hold the same pixels of the same place.
-bool same_pixels(const PixelBuffer& a, const PixelBuffer& b);
+// Whether both hold all of rect, and the same pixels.
+bool same_pixels(const PixelBuffer& a, const PixelBuffer& b, const Rect& rect);
 
 // Checksums of the drawable's own pixels in rect: one a stripe of rows, of those that were read.
 struct PixelSums {

@@ -24,7 +24,7 @@ Tasks Job::tasks(const Params& params) {
   Tasks tasks;
   for (const Drawables& group : subject_.groups) {
     Known known;
-    if (preview_ && preview_->is_about(group)) known.noise = preview_->measured(params);
+    if (preview_ && preview_->is_about(group)) known.noise = preview_->known_noise(params);
     if (known.noise) known.pixels = preview_->measured_pixels();
     if (known.pixels.empty()) known.noise.reset();  // it doesn't hold what it has measured
     tasks.push_back(std::make_unique<DenoiseTask>(*filter_, group, params, std::move(known)));

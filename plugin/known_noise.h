@@ -3,10 +3,10 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 
-#include "engine/boundary/pixels.h"
 #include "engine/noise/model.h"
 #include "engine/params/params.h"
 
@@ -17,11 +17,8 @@ namespace grainless {
 class KnownNoise {
  public:
   // measures_given: as of a LayerFilter.
-  KnownNoise(PixelFormat format, bool measures_given)
-      : format_(format), measures_given_(measures_given) {}
+  explicit KnownNoise(bool measures_given) : measures_given_(measures_given) {}
 
-  // An automatic sigma's, looking for what these params look for.
-  std::optional<NoiseModel> measured(const Params& params) const;
   // The noise to filter with; empty where that has to be measured: with what asked() returns, which
   // goes to note().
   std::optional<NoiseModel> of(const Params& params) const;
@@ -29,13 +26,12 @@ class KnownNoise {
   void note(const Params& asked, const NoiseModel& noise);
 
  private:
-  const PixelFormat format_;
+  std::optional<NoiseModel> measured(int32_t kind) const;
+
   const bool measures_given_;
   mutable std::mutex mutex_;
   // By NoiseKind.
   std::array<std::optional<NoiseModel>, static_cast<size_t>(NoiseKind::kCamera) + 1> measured_;
-  std::optional<PictureRange> range_;
-  std::optional<Impulses> impulses_;
 };
 
 }  // namespace grainless

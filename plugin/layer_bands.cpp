@@ -89,9 +89,6 @@ NoiseModel LayerBands::measure(const CallMonitor& monitor) {
 
 NoiseModel LayerBands::measure_whole(const CallMonitor& monitor) {
   const PixelFormat format = io().encoding().format;
-  if (!filter_.reads_whole(params_, format)) {
-    return white_noise(format.colours(), static_cast<float>(params_.sigma));
-  }
   const auto all = static_cast<int32_t>(count());
   const std::vector<int32_t> measured =
       filter_.noise_layers({format, io().width(), io().height(), all});
@@ -109,8 +106,8 @@ NoiseModel LayerBands::measure_whole(const CallMonitor& monitor) {
 }
 
 NoiseModel LayerBands::measure_survey(const CallMonitor& monitor) {
-  Survey survey(params_, io().encoding().format, io().width(), io().height());
-  if (survey.looks_at_pixels()) survey_rows(survey, within(monitor, 0, 0.5));
+  Survey survey(io().encoding().format, io().width(), io().height());
+  survey_rows(survey, within(monitor, 0, 0.5));
   NoiseModel noise;
   const auto measure = [&](const Callbacks& callbacks) {
     return filter_.measure_survey()(params_, survey, callbacks, noise, &report_.engine.estimate);

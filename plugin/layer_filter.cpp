@@ -29,12 +29,6 @@ class PictureFilter final : public LayerFilter {
     };
   }
 
-  // Sigma and range are measured on the whole layer, whatever is selected: preview and result
-  // agree, and so do two selections.
-  bool reads_whole(const Params& params, PixelFormat format) const override {
-    return Engine::looks_at_whole(params, format);
-  }
-
   Status needed(const Params& params, const NoiseModel& noise, const LayersShape& layers,
                 const VolumeBox& box, VolumeBox& source) override {
     source = box;
@@ -68,8 +62,6 @@ class StackFilter final : public LayerFilter {
   double measured_share() const override { return kMeasuredShare; }
 
   bool measures_given() const override { return true; }
-
-  bool reads_whole(const Params&, PixelFormat) const override { return true; }
 
   Status needed(const Params& params, const NoiseModel& noise, const LayersShape& layers,
                 const VolumeBox& box, VolumeBox& source) override {

@@ -19,8 +19,8 @@ class LayerFilter {
 
   // Those whose noise is measured, by index.
   virtual std::vector<int32_t> noise_layers(const LayersShape& shape) const = 0;
-  // `measured`: the noise_layers() of `count`, whole where needed() or reads_whole() ask for that.
-  // seconds may be null.
+  // `measured`: the noise_layers() of `count`, whole; of a single layer that run_flow() takes, only
+  // Engine::looked_at() of it need have been read. seconds may be null.
   virtual Status measure(const Params& params, int32_t count, std::span<const ConstImage> measured,
                          const Callbacks& callbacks, NoiseModel& noise, double* seconds) = 0;
 
@@ -30,8 +30,8 @@ class LayerFilter {
   // Whether measure() of a sigma that is given is Engine::asked_noise() of an automatic one.
   virtual bool measures_given() const { return false; }
 
-  // measure() for a single layer that has passed in bands of rows, all of it where
-  // survey.looks_at_pixels(). Empty: this filter wants whole layers.
+  // measure() for a single layer that has passed in bands of rows. Empty: this filter wants whole
+  // layers.
   using MeasureSurvey =
       std::function<Status(const Params& params, Survey& survey, const Callbacks& callbacks,
                            NoiseModel& noise, double* seconds)>;
@@ -44,8 +44,6 @@ class LayerFilter {
                            const PictureFlow& picture, const Callbacks& callbacks, Report& report)>;
   virtual RunFlow run_flow() { return {}; }
 
-  // Whether the final run wants whole layers, whatever part of them changes.
-  virtual bool reads_whole(const Params& params, PixelFormat format) const = 0;
   // The layers and their part that `box` of a volume depends on.
   virtual Status needed(const Params& params, const NoiseModel& noise, const LayersShape& layers,
                         const VolumeBox& box, VolumeBox& source) = 0;

@@ -18,11 +18,7 @@ Rect LayerSurvey::band() const {
 }
 
 bool LayerSurvey::go_on(LoadedLayer& layer, int64_t end) {
-  if (!survey_) {
-    Params params;
-    params.auto_sigma = true;
-    survey_.emplace(params, format_, width_, height_);
-  }
+  if (!survey_) survey_.emplace(format_, width_, height_);
   while (!done()) {
     const Rect next = band();
     if (!layer.load(next, end)) return false;

@@ -81,13 +81,11 @@ LayersPreview::LayersPreview(Engine& engine, LayerFilter& filter, const Drawable
       filter_(filter),
       layers_(open_layers(layers, filter)),
       shown_(shown),
-      known_(format(), filter.measures_given()) {
+      known_(filter.measures_given()) {
   if (in_parts()) survey_.emplace(format(), width(), height());
   noise_layers_ = filter.noise_layers({format(), width(), height(), count()});
   if (may_pass(layers, filter) && !in_parts()) {
-    Params params;
-    params.auto_sigma = true;
-    measured_parts_ = Engine::looked_at(params, format(), width(), height());
+    measured_parts_ = Engine::looked_at(format(), width(), height());
   }
   next_selection_ = std::make_shared<LayerSelection>(layers.front());
   shown_layer().show(&screen_);
@@ -351,7 +349,7 @@ Status LayersPreview::noise_for(const Params& params, NoiseModel& noise) {
   const Status status = measure(asked, callbacks, noise);
   if (!status.ok()) return status;
   known_.note(asked, noise);
-  if (asked.auto_sigma) noise = Engine::asked_noise(params, noise);
+  if (const std::optional<NoiseModel> known = known_.of(params)) noise = *known;
   return status;
 }
 

@@ -69,9 +69,9 @@ class LayersPreview {
   bool pixels_changed() const { return pixels_changed_; }
   bool selection_changed() { return std::exchange(selection_changed_, false); }
 
-  // What denoise() measured, when it did, looking for what these params look for; and the pixels of
-  // the layers that it measured: none as long as they are not held whole.
-  std::optional<NoiseModel> measured(const Params& params) const { return known_.measured(params); }
+  // The noise that denoise() used or would use, where what tells it was measured; and the pixels of
+  // the layers that it is measured on: none as long as they are not held whole.
+  std::optional<NoiseModel> known_noise(const Params& params) const { return known_.of(params); }
   SharedPixels measured_pixels() const;
 
  private:

@@ -60,7 +60,9 @@ class LivePreview final : public ui::PreviewSource, public ui::LayerList {
 
   // Whether it shows these drawables now; and of them, what LayersPreview has of its own.
   bool is_about(const Drawables& drawables) const;
-  std::optional<NoiseModel> measured(const Params& params) const { return now_->measured(params); }
+  std::optional<NoiseModel> known_noise(const Params& params) const {
+    return now_->known_noise(params);
+  }
   SharedPixels measured_pixels() const { return now_->measured_pixels(); }
 
  private:

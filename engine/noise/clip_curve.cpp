@@ -8,6 +8,7 @@
 
 #include "dark_tones.h"
 #include "engine/boundary/pixel_math.h"
+#include "neutral.h"
 
 namespace grainless {
 namespace {
@@ -146,21 +147,37 @@ Fit fitted(const std::vector<Witness>& witnesses) {
   return best;
 }
 
-// Noise of a known deviation, to a little. Integers of 8 bits are black below half a step. Tones
-// beside a hard edge of what is black anyway show more zeros than their means tell: they are not
-// counted, up to so many.
-Fit fitted_even(double deviation, const std::vector<Witness>& witnesses) {
-  constexpr double kFactor = 1.02, kShare = 0.7;
-  constexpr int32_t kSteps = 5;
+// Deviations that even noise is fitted with, 0..1: powers of kFitFactor.
+constexpr double kFitFactor = 1.02;
+
+double fit_deviation(int32_t power) {
+  return std::pow(kFitFactor, power);
+}
+
+int32_t nearest_fit(double deviation) {
+  return static_cast<int32_t>(std::lround(std::log(deviation) / std::log(kFitFactor)));
+}
+
+// Integers of 8 bits are black below half a step. Tones beside a hard edge of what is black anyway
+// show more zeros than their means tell: they are not counted, up to so many.
+Fit fitted_even(int32_t first_power, int32_t last_power, const std::vector<Witness>& witnesses) {
+  constexpr double kShare = 0.7;
   Fit best{{}, HUGE_VAL};
   for (const double cut : {0.0, 0.5 / kWhite}) {
-    for (int32_t i = -kSteps; i <= kSteps; ++i) {
-      const CutNoise noise{Values::kTones, deviation * std::pow(kFactor, i), 0, cut};
+    for (int32_t power = first_power; power <= last_power; ++power) {
+      const CutNoise noise{Values::kTones, fit_deviation(power), 0, cut};
       const double error = error_of(noise, witnesses, kShare);
       if (error < best.error) best = {noise, error};
     }
   }
   return best;
+}
+
+// Noise of a known deviation, to a little.
+Fit fitted_even(double deviation, const std::vector<Witness>& witnesses) {
+  constexpr int32_t kSteps = 5;
+  const int32_t power = nearest_fit(deviation);
+  return fitted_even(power - kSteps, power + kSteps, witnesses);
 }
 
 // A tone of the scene: what it is, what its noisy pixels have on average and as deviation, what a
@@ -320,15 +337,23 @@ ClipCurve curve_of(const std::vector<SceneTone>& black, const std::vector<SceneT
   return curve;
 }
 
+bool explains(const Fit& fit) {
+  constexpr double kMostError = 0.045;
+  return fit.error <= kMostError;
+}
+
+// Half of black itself is cut off, and of 8-bit integers what is rounded to it.
+constexpr double kMostEvenZeros = 0.58;
+
 // None where too few blocks show it, or the noise that `to_fit` finds does not explain them.
 template <typename ToFit>
 std::vector<SceneTone> shown_tones(std::span<const DarkTone> dark, double most_zeros,
                                    const ToneBend& bend, const ToFit& to_fit) {
-  constexpr double kMostError = 0.045, kLeastLift = 1;
+  constexpr double kLeastLift = 1;
   const std::vector<Witness> witnesses = witnesses_of(dark, most_zeros);
   if (!are_enough(witnesses)) return {};
   const Fit fit = to_fit(witnesses);
-  if (fit.error > kMostError) return {};
+  if (!explains(fit)) return {};
   std::vector<SceneTone> scene = scene_tones(fit.noise, bend);
   if (scene.size() < 2 || scene[0].mean < kLeastLift) return {};
   return scene;
@@ -348,17 +373,37 @@ ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& b
 }
 
 ClipCurve measure_even_clip(std::span<const Sample> samples, double sigma, ThreadPool& pool) {
-  // Half of black itself is cut off, and of 8-bit integers what is rounded to it.
-  constexpr double kMostZeros = 0.58;
   const auto scene_from = [&](End end) {
     const DarkTones dark = measure_dark_tones(samples, end, pool);
-    return shown_tones(dark, kMostZeros, {}, [&](const std::vector<Witness>& witnesses) {
+    return shown_tones(dark, kMostEvenZeros, {}, [&](const std::vector<Witness>& witnesses) {
       return fitted_even(sigma / kWhite, witnesses);
     });
   };
   const std::vector<SceneTone> black = scene_from(End::kBlack), white = scene_from(End::kWhite);
   if (!white.empty()) return curve_of(black, white);
   return black.empty() ? ClipCurve{} : curve_of(black, led_back);
+}
+
+bool may_show_even_clip(const Sample& sample, ThreadPool& pool) {
+  if (find_toning(sample)) return may_show_even_clip(grey_sample(sample), pool);
+  const int32_t least = nearest_fit(0.5 / kWhite), most = nearest_fit(1);
+  const auto shows = [&](End end) {
+    const DarkTones dark = measure_dark_tones({&sample, 1}, end, pool);
+    const std::vector<Witness> witnesses = witnesses_of(dark, kMostEvenZeros);
+    return are_enough(witnesses) && explains(fitted_even(least, most, witnesses));
+  };
+  return shows(End::kBlack) || shows(End::kWhite);
+}
+
+ClipCurve part_of(const ClipCurve& curve, double dark, double bright) {
+  constexpr double kMiddle = 127.5;
+  if (dark == 0 && bright == 0) return {};
+  ClipCurve part = curve;
+  for (int32_t i = 0; i <= kClipSegments; ++i) {
+    const double tone = i * double{curve.step}, share = tone < kMiddle ? dark : bright;
+    part.to[i] = static_cast<float>(tone + share * (curve.to[i] - tone));
+  }
+  return part;
 }
 
 }  // namespace grainless

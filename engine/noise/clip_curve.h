@@ -28,4 +28,12 @@ ClipCurve measure_sensor_clip(std::span<const Sample> samples, const ToneBend& b
 // less.
 ClipCurve measure_even_clip(std::span<const Sample> samples, double sigma, ThreadPool& pool);
 
+// Whether there is any sigma for which measure_even_clip() finds a curve: much quicker than a
+// measurement of the noise, and false of nearly all pictures.
+bool may_show_even_clip(const Sample& sample, ThreadPool& pool);
+
+// The curve that leads back by those shares, 0..1, of what `curve` does: in the darker half of the
+// tones, and in the brighter one.
+ClipCurve part_of(const ClipCurve& curve, double dark, double bright);
+
 }  // namespace grainless

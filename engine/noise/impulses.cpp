@@ -223,24 +223,6 @@ void mend_tile(SampleTile& tile, int32_t channels, const ImpulseRule& rule) {
   make_levels(tile, channels);
 }
 
-}  // namespace
-
-std::string impulses_text(Impulses impulses) {
-  switch (impulses) {
-    case Impulses::kNone:
-      break;
-    case Impulses::kFew:
-      return sentence("a few hot pixels");
-    case Impulses::kMany:
-      return sentence("many hot pixels");
-  }
-  return {};
-}
-
-bool asks_for_impulses(const Params& params) {
-  return params.impulse == static_cast<int32_t>(ImpulseWay::kAuto) && params.depth == 0;
-}
-
 Impulses find_impulses(const Sample& sample, const PictureRange& range, ThreadPool& pool) {
   // Of 200 clean pictures (tools/dev/harm_pictures.py, Kodak24, Set12) none has more alone than in
   // pairs where 4 or more are alone, but for kodim24 and halftones, which have as many.
@@ -265,6 +247,24 @@ Impulses find_impulses(const Sample& sample, const PictureRange& range, ThreadPo
   // Those of one colour are told from pairs as they are.
   const bool many = 1000000 * counts.in_all >= kMany * counts.pixels;
   return many ? Impulses::kMany : Impulses::kFew;
+}
+
+}  // namespace
+
+std::string impulses_text(Impulses impulses) {
+  switch (impulses) {
+    case Impulses::kNone:
+      break;
+    case Impulses::kFew:
+      return sentence("a few hot pixels");
+    case Impulses::kMany:
+      return sentence("many hot pixels");
+  }
+  return {};
+}
+
+bool asks_for_impulses(const Params& params) {
+  return params.impulse == static_cast<int32_t>(ImpulseWay::kAuto) && params.depth == 0;
 }
 
 Impulses mend_impulses(Sample& sample, const PictureRange& range, ThreadPool& pool) {

@@ -18,10 +18,8 @@ std::string impulses_text(Impulses impulses);
 bool asks_for_impulses(const Params& params);
 
 // Impulses stand alone: a picture's own glints, stars and dots have as many of two pixels as of
-// one. Drawn and dithered pictures, whose dots are theirs, have none.
-Impulses find_impulses(const Sample& sample, const PictureRange& range, ThreadPool& pool);
-
-// The same, and where there are any takes them out of the sample: they are no noise.
+// one. Drawn and dithered pictures, whose dots are theirs, have none. Where there are any, they are
+// taken out of the sample: they are no noise.
 Impulses mend_impulses(Sample& sample, const PictureRange& range, ThreadPool& pool);
 
 }  // namespace grainless

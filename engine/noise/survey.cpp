@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "impulses.h"
-
 namespace grainless {
 namespace {
 
@@ -14,10 +12,12 @@ Rect rect_of(const SampleTile& tile) {
 
 }  // namespace
 
-Survey::Survey(const Params& params, PixelFormat format, int32_t width, int32_t height)
-    : format_(format), width_(width), height_(height), range_({format, width, height}, 1) {
-  if (!params.auto_sigma && !asks_for_impulses(params)) return;
-  tiles_ = sample_tiles(width, height, kSampleTiles);
+Survey::Survey(PixelFormat format, int32_t width, int32_t height)
+    : format_(format),
+      width_(width),
+      height_(height),
+      range_({format, width, height}, 1),
+      tiles_(sample_tiles(width, height, kSampleTiles)) {
   for (const SampleTile& tile : tiles_) {
     pixels_.emplace_back(static_cast<size_t>(rect_of(tile).area()) * format.pixel_bytes());
   }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "engine/boundary/pixels.h"
-#include "engine/params/params.h"
 #include "picture_range.h"
 #include "sample.h"
 
@@ -18,10 +17,7 @@ class Survey {
   // A band must hold this many rows before and after first..end-1, where the picture has them.
   static constexpr int32_t kMargin = 1;
 
-  Survey(const Params& params, PixelFormat format, int32_t width, int32_t height);
-
-  // Whether add() looks at anything; else no band need be added.
-  bool looks_at_pixels() const { return has_range(format_) || !tiles_.empty(); }
+  Survey(PixelFormat format, int32_t width, int32_t height);
 
   // Adds the rows first..end-1 of the band, which has the picture's width. Each row of the picture
   // is to be added once, in any order.
@@ -38,7 +34,7 @@ class Survey {
   PixelFormat format_;
   int32_t width_, height_;
   RangeMeter range_;
-  std::vector<SampleTile> tiles_;             // empty where nothing is measured
+  std::vector<SampleTile> tiles_;
   std::vector<std::vector<uint8_t>> pixels_;  // of each tile, in the file's encoding
 };
 

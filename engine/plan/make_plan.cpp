@@ -7,6 +7,7 @@
 #include "engine/boundary/pixel_math.h"
 #include "engine/boundary/pyramid.h"
 #include "engine/methods.h"
+#include "engine/noise/clip_curve.h"
 #include "engine/params/tone_strength.h"
 #include "impulse_plan.h"
 #include "level_request.h"
@@ -126,23 +127,15 @@ Params audible_params(const Params& params, const double* sigma, int32_t channel
 }
 
 ClipCurve clip_for(const Params& params, int32_t channels, const ClipCurve& curve) {
-  constexpr double kMiddle = 127.5;
   const double chroma = channels == 3 ? params.chroma : params.luma;
-  const auto removed = [&](double share) {
-    const double least = std::min({params.luma, chroma, share}) / 100;
-    return std::min(1.0, params.strength / 100 * least * (1 - params.detail / 100));
-  };
   // Leading back makes what noise stays stronger. (Six of Kodak24, sigma 25 and 50, strengths and
   // shares of 30 to 80 %: in proportion up to 0.27 dB below none at all, the square 0.11.)
-  const auto share_of = [&](double share) { return removed(share) * removed(share); };
-  const double dark = share_of(params.shadows), bright = share_of(params.highlights);
-  if (dark == 0 && bright == 0) return {};
-  ClipCurve result = curve;
-  for (int32_t i = 0; i <= kClipSegments; ++i) {
-    const double tone = i * double{curve.step}, share = tone < kMiddle ? dark : bright;
-    result.to[i] = static_cast<float>(tone + share * (curve.to[i] - tone));
-  }
-  return result;
+  const auto share_of = [&](double tones) {
+    const double least = std::min({params.luma, chroma, tones}) / 100;
+    const double removed = std::min(1.0, params.strength / 100 * least * (1 - params.detail / 100));
+    return removed * removed;
+  };
+  return part_of(curve, share_of(params.shadows), share_of(params.highlights));
 }
 
 Plan make_plan(const Params& params, PixelFormat format, const PictureNoise& measured) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/methods.h"
+#include "engine/noise/given_noise.h"
 #include "engine/noise/layer_tones.h"
 #include "make_plan.h"
 
@@ -81,6 +82,7 @@ NoiseModel asked_noise(const Params& params, const NoiseModel& measured) {
   std::copy_n(found.unfollowed, kStackMethods, asked.unfollowed);
   std::copy_n(found.means, kStackMethods, asked.means);
   asked.places = found.places;
+  asked.even_clip = given_clip(found.even_clip, colour_sigma(measured), params.sigma);
   return noise;
 }
 

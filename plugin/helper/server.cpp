@@ -5,7 +5,7 @@
 #include <atomic>
 #include <utility>
 
-#include "engine/noise/impulses.h"
+#include "engine/noise/given_noise.h"
 #include "engine/sentence.h"
 #include "params_text.h"
 
@@ -15,15 +15,6 @@ namespace {
 constexpr size_t kMostInputs = 64;  // the other end keeps fewer; this is against nonsense
 constexpr std::chrono::milliseconds kSignOfLife{200};
 constexpr std::chrono::milliseconds kGimpsInterval{66};  // what a rectangle may take by GIMP's wish
-
-// What of a picture is measured, for these parameters: a kind of noise, its impulses alone, or
-// little enough to be asked for again.
-constexpr int32_t kImpulsesAlone = -1, kLittle = -2;
-
-int32_t measurement_of(const Params& params) {
-  if (params.auto_sigma) return params.noise;
-  return asks_for_impulses(params) ? kImpulsesAlone : kLittle;
-}
 
 [[noreturn]] void refuse() {
   throw Error(ErrorCode::kBadInput, sentence("what it said makes no sense"));
@@ -185,19 +176,14 @@ const Report& Server::render(Job& job, const Callbacks& callbacks) {
 }
 
 NoiseModel Server::noise_of(Input& input, const Params& params, const Callbacks& callbacks) {
-  const int32_t measurement = measurement_of(params);
-  const auto known = input.measured.find(measurement);
-  NoiseModel noise;
-  if (known != input.measured.end()) {
-    noise = known->second;
-  } else {
-    throw_if_failed(engine_.noise_for(params, input.image(), callbacks, noise, nullptr));
-    if (measurement >= kImpulsesAlone) input.measured[measurement] = noise;
+  const Params measuring = measuring_params(params);
+  std::optional<NoiseModel>& measured = input.measured[measuring.noise];
+  if (!measured) {
+    NoiseModel noise;
+    throw_if_failed(engine_.noise_for(measuring, input.image(), callbacks, noise, nullptr));
+    measured = noise;
   }
-  for (int32_t c = 0; c < noise.channels && !params.auto_sigma; ++c) {
-    noise.sigma[0][c] = static_cast<float>(params.sigma);
-  }
-  return noise;
+  return params.auto_sigma ? *measured : given_noise(params, *measured);
 }
 
 }  // namespace grainless::helper

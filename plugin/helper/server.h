@@ -38,8 +38,8 @@ class Server {
   struct Input {
     OpenInput about;
     SharedMemory pixels;
-    std::map<int32_t, NoiseModel> measured = {};  // by measurement_of()
-    std::unique_ptr<Result> result = {};          // of the latest parameters
+    std::map<int32_t, std::optional<NoiseModel>> measured = {};  // by Params::noise
+    std::unique_ptr<Result> result = {};                         // of the latest parameters
 
     ConstImage image() const;
   };

@@ -151,6 +151,12 @@ TEST(Stack, WhiteThatWasCutOffBecomesWhite) {
   double white = 0;
   for (int32_t y = 0; y < kHeight; ++y) white += double{result.get(kWidth - 60, y, 1)} / kHeight;
   EXPECT_GT(white, 253.5);
+  // Nor does it take a measured sigma.
+  params.auto_sigma = false;
+  params.sigma = kSigma;
+  const TestImage given = denoised(params, 3, layers)[0];
+  EXPECT_GT(test::psnr(given, truth), single);
+  params.auto_sigma = true;
   // What is not removed keeps its mean.
   params.highlights = 0;
   double noisy = 0;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <numbers>
@@ -11,6 +12,7 @@
 
 #include "engine/boundary/pixel_math.h"
 #include "engine/denoise.h"
+#include "engine/noise/given_noise.h"
 #include "engine/plan/make_plan.h"
 #include "tests/support/test_images.h"
 
@@ -242,6 +244,75 @@ TEST(ClipCurve, NothingIsLedBackOfEvenNoiseThatWasNotCutOff) {
     const NoiseModel noise = estimate(image);
     EXPECT_EQ(noise.bend.clip.step, 0.0f) << spared;
     EXPECT_EQ(make_plan({}, {Component::kU8, 3}, noise).bend.enabled, 0);
+  }
+}
+
+Params given(double sigma, ImpulseWay impulses = ImpulseWay::kAuto) {
+  Params params;
+  params.auto_sigma = false;
+  params.sigma = sigma;
+  params.impulse = static_cast<int32_t>(impulses);
+  return params;
+}
+
+ClipCurve clip_for_given(const Params& params, const TestImage& image) {
+  Engine engine({"", 2});
+  NoiseModel noise;
+  const Status status = engine.noise_for(params, image.view(), {}, noise, nullptr);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return noise.bend.clip;
+}
+
+void expect_the_measured_curve(const TestImage& image, double sigma) {
+  const NoiseModel measured = estimate(image);
+  const ClipCurve& whole = measured.bend.clip;
+  ASSERT_GT(whole.step, 0.0f);
+  // Whatever is given, it is not taken for what the noise was: a large one blackens nothing.
+  for (const double more : {1.1 * sigma, 3 * sigma}) {
+    const ClipCurve clip = clip_for_given(given(more), image);
+    for (float value = 0; value <= 255; value += 5) {
+      EXPECT_FLOAT_EQ(unclipped(clip, value), unclipped(whole, value)) << more;
+    }
+  }
+  const double half = 0.5 * colour_sigma(measured);
+  const ClipCurve part = clip_for_given(given(half), image);
+  for (float value = 0; value <= 255; value += 5) {
+    EXPECT_NEAR(unclipped(part, value) - value, 0.25f * (unclipped(whole, value) - value), 0.01f);
+  }
+  const ClipCurve derived = given_noise(given(half), measured).bend.clip;
+  EXPECT_EQ(std::memcmp(&part, &derived, sizeof part), 0) << "preview and result differ";
+  EXPECT_EQ(clip_for_given(given(0), image).step, 0.0f);
+  const ClipCurve other = clip_for_given(given(half, ImpulseWay::kOff), image);
+  EXPECT_EQ(std::memcmp(&part, &other, sizeof part), 0) << "that no impulses are looked for";
+}
+
+TEST(ClipCurve, OfAGivenSigmaIsTheMeasuredOne) {
+  constexpr double kNoise = 20;
+  for (const PixelFormat format : kFormats) {
+    for (const Tones& tones : {Tones(from_black), Tones(to_white)}) {
+      expect_the_measured_curve(with_even_noise(format, tones, kNoise), kNoise);
+    }
+  }
+  expect_the_measured_curve(with_even_noise({Component::kU8, 3}, to_both, kNoise), kNoise);
+}
+
+// Texture next to black shows zeros as noise of some sigma does, wherever that is given.
+TEST(ClipCurve, OfAGivenSigmaIsNoneWhereTextureIsCutOff) {
+  std::mt19937 random(6);
+  std::normal_distribution<double> normal(0, 12);
+  TestImage image({Component::kU8, 3}, 640, 480);
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      const bool drawn = x % 2 == 0 && y % 2 == 0;
+      for (int32_t c = 0; c < 3; ++c) {
+        const double value =
+            drawn ? from_black(x, y) + normal(random) : image.get(x & ~1, y & ~1, c);
+        image.set(x, y, c, static_cast<float>(std::clamp(value, 0.0, 255.0)));
+      }
+    }
+  }
+  for (const double sigma : {4.0, 9.0, 12.0, 16.0, 30.0}) {
+    EXPECT_EQ(clip_for_given(given(sigma), image).step, 0.0f) << sigma;
   }
 }
 

@@ -271,7 +271,7 @@ TEST_F(Corners, APartHasThePixelsOfTheWhole) {
 
 TEST_F(Corners, APictureThatPassesByInBandsShowsThem) {
   const TestImage image = lens_picture(kBytes, 8, lens(2.5));
-  Survey survey({}, image.format, image.width, image.height);
+  Survey survey(image.format, image.width, image.height);
   survey.add(image.view(), 0, image.height);
   NoiseModel noise;
   ASSERT_TRUE(engine_.noise_for({}, survey, {}, noise, nullptr).ok());

@@ -122,11 +122,11 @@ BandDenoiser::BandDenoiser(Engine& engine, const Params& params, RowReader& read
 
 NoiseModel BandDenoiser::measure(const Callbacks& callbacks, double& seconds) {
   const Image& all = picture();
-  Survey survey(params_, window_.format(), all.width, all.height);
+  Survey survey(window_.format(), all.width, all.height);
   const uint64_t row_bytes = RowWindow::row_bytes(all, encoding_);
   const auto rows = static_cast<int32_t>(
       limits_.rows > 0 ? limits_.rows : std::clamp<uint64_t>(kSurveyBytes / row_bytes, 1, 4096));
-  for (int64_t y = 0; y < all.height && survey.looks_at_pixels(); y += rows) {
+  for (int64_t y = 0; y < all.height; y += rows) {
     const auto first = static_cast<int32_t>(y);
     const auto end = static_cast<int32_t>(std::min<int64_t>(y + rows, all.height));
     window_.move_to(
