@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "bend_rows.h"
 #include "engine/boundary/pixel_math.h"
 #include "rows.h"
 
@@ -20,35 +21,130 @@ struct Colour {
   float plane[kMaxChannels];
 };
 
-template <bool kBent>
-inline Colour load_colour(const void* pixel, PixelFormat format, const ToneBend& bend, float gain) {
-  float value[kMaxChannels] = {};
+inline Colour load_values(const void* pixel, PixelFormat format) {
+  Colour colour{};
   for (int32_t c = 0; c < format.colours(); ++c) {
-    value[c] = load_component(pixel, format.component, c);
-    if (kBent) value[c] = bent(bend, value[c] / gain);
+    colour.plane[c] = load_component(pixel, format.component, c);
   }
-  if (format.colours() == 1) return {{value[0], 0, 0}};
-  const Yuv yuv = yuv_from_rgb({value[0], value[1], value[2]});
-  return {{yuv.y, yuv.u, yuv.v}};
+  return colour;
 }
 
-inline Colour load_colour(const void* pixel, PixelFormat format, const ToneBend& bend, float gain) {
-  return bend.enabled != 0 ? load_colour<true>(pixel, format, bend, gain)
-                           : load_colour<false>(pixel, format, bend, gain);
+inline Colour planes_of(const Colour& values, int32_t colours) {
+  if (colours == 1) return values;
+  const Yuv yuv = yuv_from_rgb({values.plane[0], values.plane[1], values.plane[2]});
+  return {{yuv.y, yuv.u, yuv.v}};
 }
 
 // What is valid, how it is bent and what stands for the hidden: the plan's.
 struct Reading {
   ValueRange valid;
   GainField field;
-  const ToneBend& bend;
+  const BendPieces& pieces;
   const float (&hidden)[kMaxChannels];
 };
+
+Colour load_colour(const void* pixel, PixelFormat format, const Reading& reading, float gain) {
+  Colour colour = load_values(pixel, format);
+  const ToneBend& bend = reading.pieces.bend;
+  for (int32_t c = 0; c < format.colours() && bend.enabled != 0; ++c) {
+    colour.plane[c] = bent(bend, colour.plane[c] / gain);
+  }
+  return planes_of(colour, format.colours());
+}
 
 // What a pixel is made of again: the result, and the source for its share of detail.
 struct Layers {
   const Planes &source, &result;
   const GainField& field;
+  const BendPieces& pieces;
+};
+
+// Colour values of a row, in R, G and B.
+struct ColourRow {
+  float* of[kMaxChannels] = {};
+};
+
+// What was loaded into row y of the planes.
+void bend_colours(const Reading& reading, const Rect& rect, int32_t y, int32_t colours,
+                  const ColourRow& row) {
+  if (reading.field.gain.enabled != 0) {
+    for (int32_t x = 0; x < rect.width; ++x) {
+      const float gain = gain_at(reading.field, rect.x + x, y);
+      for (int32_t c = 0; c < colours; ++c) row.of[c][x] /= gain;
+    }
+  }
+  for (int32_t c = 0; c < colours; ++c) bend_row(reading.pieces, row.of[c], rect.width);
+  if (colours == 1) return;
+  for (int32_t x = 0; x < rect.width; ++x) {
+    const Yuv yuv = yuv_from_rgb({row.of[0][x], row.of[1][x], row.of[2][x]});
+    row.of[0][x] = yuv.y;
+    row.of[1][x] = yuv.u;
+    row.of[2][x] = yuv.v;
+  }
+}
+
+// What the filter made of a row.
+class ResultRow {
+ public:
+  ResultRow(const Layers& layers, float detail, int32_t x, int32_t y)
+      : source_(layers.source.at(0, x, y)), detail_(detail), colours_(layers.result.channels()) {
+    for (int32_t c = 0; c < colours_; ++c) result_[c] = layers.result.at(c, x, y);
+  }
+
+  int32_t colours() const { return colours_; }
+  template <int32_t kColours>
+  Colour at(int32_t x) const {
+    const float luma = result_[0][x] + detail_ * (source_[x] - result_[0][x]);
+    if constexpr (kColours == 1) return {{luma, 0, 0}};
+    const Rgb rgb = rgb_from_yuv({luma, result_[1][x], result_[2][x]});
+    return {{rgb.r, rgb.g, rgb.b}};
+  }
+
+ private:
+  const float* source_;
+  const float* result_[kMaxChannels] = {};
+  float detail_;
+  int32_t colours_;
+};
+
+// Its colours, as they were before they were bent. Without layers there are none.
+class BentBack {
+ public:
+  BentBack(const Layers* layers, const ResultRow& result, const Rect& rect, int32_t y)
+      : width_(rect.width) {
+    if (layers == nullptr) return;
+    values_.resize(static_cast<size_t>(width_) * result.colours());
+    if (result.colours() == 1) {
+      fill<1>(result);
+    } else {
+      fill<3>(result);
+    }
+    bend_row_back(layers->pieces, values_.data(), width_ * result.colours());
+    if (layers->field.gain.enabled == 0) return;
+    for (int32_t x = 0; x < width_; ++x) {
+      const float gain = gain_at(layers->field, rect.x + x, y);
+      for (int32_t c = 0; c < result.colours(); ++c) values_[c * width_ + x] *= gain;
+    }
+  }
+
+  template <int32_t kColours>
+  Colour at(int32_t x) const {
+    Colour colour{};
+    for (int32_t c = 0; c < kColours; ++c) colour.plane[c] = values_[c * width_ + x];
+    return colour;
+  }
+
+ private:
+  template <int32_t kColours>
+  void fill(const ResultRow& result) {
+    for (int32_t x = 0; x < width_; ++x) {
+      const Colour colour = result.at<kColours>(x);
+      for (int32_t c = 0; c < kColours; ++c) values_[c * width_ + x] = colour.plane[c];
+    }
+  }
+
+  int32_t width_;
+  std::vector<float> values_;
 };
 
 // Rows of pixels, of a format that is a template argument so that the compiler can unswitch and
@@ -78,10 +174,11 @@ int32_t RowsOf<kComponent, kChannels, kBent>::load(const void* row, int32_t widt
   int32_t invalid = 0;
   for (int32_t x = 0; x < width; ++x, pixel += kFormat.pixel_bytes()) {
     if (!kAlwaysValid) invalid += pixel_is_valid(pixel, kFormat, reading.valid) ? 0 : 1;
-    const float gain = kBent ? gain_at(reading.field, planes.rect().x + x, y) : 1.0f;
-    const Colour colour = load_colour<kBent>(pixel, kFormat, reading.bend, gain);
+    Colour colour = load_values(pixel, kFormat);
+    if (!kBent) colour = planes_of(colour, kFormat.colours());
     for (int32_t c = 0; c < kFormat.colours(); ++c) out[c][x] = colour.plane[c];
   }
+  if (kBent) bend_colours(reading, planes.rect(), y, kFormat.colours(), {{out[0], out[1], out[2]}});
   return invalid;
 }
 
@@ -93,22 +190,15 @@ void RowsOf<kComponent, kChannels, kBent>::store(const Plan& plan, const Layers&
   const Rect& out = target.rect;
   const auto* from = static_cast<const uint8_t*>(pixel_at(image, out.x, y));
   auto* to = static_cast<uint8_t*>(pixel_at(target, out.x, y));
-  const float* source = layers.source.at(0, out.x, y);
-  const float* result[kMaxChannels] = {};
-  for (int32_t c = 0; c < kColours; ++c) result[c] = layers.result.at(c, out.x, y);
+  const ResultRow result(layers, plan.detail, out.x, y);
+  const BentBack back(kBent ? &layers : nullptr, result, out, y);
   for (int32_t x = 0; x < out.width; ++x, from += kBytes, to += kBytes) {
     if (!pixel_is_valid(from, kFormat, plan.valid)) {
       std::memcpy(to, from, kBytes);
       continue;
     }
-    const float luma = result[0][x] + plan.detail * (source[x] - result[0][x]);
-    Rgb rgb{luma, 0, 0};
-    if constexpr (kColours == 3) rgb = rgb_from_yuv({luma, result[1][x], result[2][x]});
-    const float value[kMaxChannels] = {rgb.r, rgb.g, rgb.b};
-    const float gain = kBent ? gain_at(layers.field, out.x + x, y) : 1.0f;
-    for (int32_t c = 0; c < kColours; ++c) {
-      store_component(to, kComponent, c, kBent ? gain * bent_back(plan.bend, value[c]) : value[c]);
-    }
+    const Colour colour = kBent ? back.template at<kColours>(x) : result.template at<kColours>(x);
+    for (int32_t c = 0; c < kColours; ++c) store_component(to, kComponent, c, colour.plane[c]);
     if constexpr (kFormat.has_alpha()) {
       constexpr int32_t kAlpha = kFormat.component_bytes(), kAt = kColours * kAlpha;
       std::memcpy(to + kAt, from + kAt, kAlpha);
@@ -164,7 +254,7 @@ void fill_pixel(const ConstImage& image, const Reading& reading, int32_t x, int3
       const void* pixel = pixel_at(image, wx, wy);
       if (!pixel_is_valid(pixel, image.format, reading.valid)) continue;
       const float gain = gain_at(reading.field, wx, wy);
-      const Colour colour = load_colour(pixel, image.format, reading.bend, gain);
+      const Colour colour = load_colour(pixel, image.format, reading, gain);
       for (int32_t c = 0; c < planes.channels(); ++c) sum[c] += colour.plane[c];
       ++count;
     }
@@ -220,7 +310,8 @@ Planes planes_from_pixels(const Plan& plan, const AbiTile& tile, const Rect& rec
                           ThreadPool& pool) {
   const ConstImage image = source_image(plan, tile);
   const GainField field = field_of(plan.corners, image.width, image.height);
-  const Reading reading{plan.valid, field, plan.bend, plan.hidden};
+  const BendPieces pieces(plan.bend);
+  const Reading reading{plan.valid, field, pieces, plan.hidden};
   const auto load = with_rows(plan, [](auto rows) { return &decltype(rows)::load; });
   Planes planes(plan.channels, rect);
   over_rows(rect, pool, [&](int32_t y) {
@@ -238,8 +329,9 @@ void pixels_from_planes(const Plan& plan, const AbiTile& tile, const Planes& sou
                             tile.target,       static_cast<ptrdiff_t>(tile.target_row_bytes)};
   const auto store = with_rows(plan, [](auto rows) { return &decltype(rows)::store; });
   const GainField field = field_of(plan.corners, image.width, image.height);
-  over_rows(tile.out, pool,
-            [&](int32_t y) { store(plan, {source, result, field}, y, image, target); });
+  const BendPieces pieces(plan.bend);
+  const Layers layers{source, result, field, pieces};
+  over_rows(tile.out, pool, [&](int32_t y) { store(plan, layers, y, image, target); });
 }
 
 }  // namespace grainless
